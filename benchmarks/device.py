@@ -142,7 +142,7 @@ def worst(call: AttentionCall, *, norms: bool = True) -> tuple[float, str]:
     columns = one_hot(torch.randint(5, (texts, 1, pieces), device=where), 5).float()
     lengths = torch.rand(texts, heads, pieces, device=where) * 3 + 0.1 if norms else None
     readers = torch.rand(texts, 1, pieces, 1, device=where)
-    got = Attended(*device.attend(call, columns, lengths, readers, WINDOW))
+    got = Attended(*(*device.attend(call, columns, lengths, readers, WINDOW), columns[..., 0]))
     ones = torch.ones(texts, heads, pieces, device=where)
     expected = by_matrix(call, columns, ones if lengths is None else lengths, readers)
     shares = {}
@@ -197,7 +197,7 @@ def layer() -> Iterator[str]:
         times = side_by_side({"plain": plain, "ours": ours}, rounds=1 if pieces > 200_000 else 5)
         before = torch.cuda.memory_allocated()
         torch.cuda.reset_peak_memory_stats()
-        got = Attended(*device.attend(call, columns, lengths, readers, WINDOW))
+        got = Attended(*(*device.attend(call, columns, lengths, readers, WINDOW), columns[..., 0]))
         room = (torch.cuda.max_memory_allocated() - before) / 2**30
         ratio = statistics.median(b / a for a, b in zip(times["plain"], times["ours"], strict=True))
         yield (

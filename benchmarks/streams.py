@@ -6,8 +6,9 @@ The corpus is made of the sample's sentences, drawn anew for every document, as 
 written into the folder, where it stays, or into a temporary one. Each survey is a process of its own, a
 command as anybody would type it. *Memory* is the peak of its anonymous memory, looked at every twentieth of a second:
 what is mapped from files (libraries, weights, Arrow tables) is not counted, the system takes it back when it needs
-to. The small corpus is the first 500 documents of the large one, which is read whole. *Whole* is a survey of all of
-it that is interrupted after a minute from the keyboard, and then resumed for half of one.
+to. The small corpus is the first 500 documents of the large one, which is read whole. It and the large one with a
+limit take turns, three rounds of them, and every reading is told. *Whole* is a survey of all of it that is
+interrupted after a minute from the keyboard, and then resumed for half of one.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import platform
 import random
 import re
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -34,7 +36,8 @@ from attlas.corpora import read
 from benchmarks.page import put
 
 HEADING = "A corpus larger than memory"
-GIGABYTES, LIMIT, SMALL = 5.0, 2000, 500
+GIGABYTES, LIMIT, SMALL, ROUNDS = 5.0, 2000, 500, 3
+LARGE = ("JSON lines", "Parquet")
 GROUP = 20_000  # rows of a group of Parquet
 
 
@@ -108,9 +111,9 @@ def measure(*command: str, interrupt_after: float | None = None) -> Measured:
 
 
 def batches_told(printed: str) -> str:
-    """How many batches a run said it had done when it was interrupted."""
-    told = re.findall(r"after ([\d,]+) batches", printed)
-    return told[-1] if told else "?"
+    """How many batches a run said it had done when it was interrupted; nothing of one that was not."""
+    told = re.findall(r"interrupted after ([\d,]+) batches", printed)
+    return told[-1] if told else ""
 
 
 def main() -> None:
@@ -120,41 +123,53 @@ def main() -> None:
         began = time.monotonic()
         files = make(Path(sys.argv[2] if len(sys.argv) > 2 else folder), gigabytes)
         print(f"made in {time.monotonic() - began:.0f} s", flush=True)
-        size = {name: file.stat().st_size / 1e9 for name, file in files.items()}
-        rows = []
+        readings: dict[tuple[str, str], list[Measured]] = {}
 
-        def row(what: str, corpus: str, seen: Measured, note: str = "") -> None:
-            base = rows[0][2] if rows else seen.memory
-            rows.append((what, corpus, seen.memory))
-            lines.append(
-                f"| {what} | {corpus}, {size[corpus]:.2g} GB | {seen.seconds:.0f} | {seen.memory:.0f} | "
-                f"{seen.memory - base:+.0f} | {note} |"
+        def survey(what: str, corpus: str, out: str, *how: str, interrupt_after: float | None = None) -> None:
+            seen = measure(
+                "survey", str(files[corpus]), *how, "-o", f"{folder}/{out}", interrupt_after=interrupt_after
             )
-            print(lines[-1], flush=True)
+            readings.setdefault((what, corpus), []).append(seen)
+            print(f"{what}, {corpus}: {seen.seconds:.0f} s, {seen.memory:.0f} MB", flush=True)
 
-        lines: list[str] = []
-        out = [f"{folder}/out{number}" for number in range(5)]
-        row("read whole", "small", measure("survey", str(files["small"]), "-q", "-o", out[0]))
-        for number, kind in enumerate(("JSON lines", "Parquet"), start=1):
-            file = str(files[kind])
-            drawn = measure("survey", file, "--limit", str(LIMIT), "-q", "-o", out[number])
-            row(f"--limit {LIMIT}", kind, drawn, "every document is passed over, 2,000 are kept")
-            into = ("-o", out[number + 2])
-            seen = measure("survey", file, *into, interrupt_after=60)
-            row("whole, for a minute", kind, seen, f"{batches_told(seen.printed)} batches, then interrupted")
-            seen = measure("survey", file, *into, "--resume", interrupt_after=30)
-            row("resumed, for half a minute", kind, seen, f"{batches_told(seen.printed)} batches in all")
-        put(
-            HEADING,
-            [
-                f"`python -m benchmarks.streams`, {date.today().isoformat()}, {platform.processor() or 'CPU'}, one "
-                "thread of torch; the bundled model. Memory is the peak of anonymous memory.",
-                "",
-                "| survey | corpus | seconds | memory, MB | more than the small corpus, MB | |",
-                "|---|---|---|---|---|---|",
-                *lines,
-            ],
+        for number in range(ROUNDS):
+            survey("read whole", "small", f"small {number}")
+            for kind in LARGE:
+                survey(f"`--limit {LIMIT}`", kind, f"{kind} {number}", "--limit", str(LIMIT))
+        for kind in LARGE:
+            survey("whole, for a minute", kind, kind, interrupt_after=60)
+            survey("resumed, for half a minute", kind, kind, "--resume", interrupt_after=30)
+        size = {name: file.stat().st_size / 1e9 for name, file in files.items()}
+    put(HEADING, written(readings, size))
+
+
+def written(readings: dict[tuple[str, str], list[Measured]], size: dict[str, float]) -> list[str]:
+    """The section of the page."""
+    small = [seen.memory for seen in readings["read whole", "small"]]
+    base = statistics.median(small)
+    lines = [
+        f"`python -m benchmarks.streams`, {date.today().isoformat()}, {platform.machine()}, one thread of torch; the "
+        "bundled model.",
+        f"Memory is the peak of anonymous memory, {ROUNDS} readings of each where a run ends by itself; load of the "
+        f"machine {os.getloadavg()[2]:.0f} on {os.cpu_count()} cores.",
+        "",
+        "| survey | corpus | seconds | memory, MB | more than the small corpus (medians), MB | batches |",
+        "|---|---|---|---|---|---|",
+    ]
+    for (what, corpus), seen in readings.items():
+        seconds = statistics.median(one.seconds for one in seen)
+        more = statistics.median(one.memory for one in seen) - base
+        lines.append(
+            f"| {what} | {corpus}, {size[corpus]:.2g} GB | {seconds:.0f} "
+            f"| {', '.join(f'{one.memory:.0f}' for one in seen)} | {more:+.0f} | {batches_told(seen[-1].printed)} |"
         )
+    limited = [one.memory for kind in LARGE for one in readings[f"`--limit {LIMIT}`", kind]]
+    lines += [
+        "",
+        f"With `--limit {LIMIT}` the largest reading of all is {max(limited) - min(small):+.0f} MB from the smallest "
+        "of the small corpus (asked for: within 200).",
+    ]
+    return lines
 
 
 if __name__ == "__main__":

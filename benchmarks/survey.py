@@ -32,6 +32,7 @@ from benchmarks.page import put
 
 ROOT = Path(__file__).resolve().parents[1]
 HEADING = "The survey beside the plain forward pass"
+BUSY = "The survey on a machine that others use"
 WORDS = ["the", "farmer", "offered", "apples", ",", "because", "nobody", "noticed", "an", "old", "bridge", "."]
 PIECES = 4096
 ROUNDS = 5
@@ -132,12 +133,51 @@ def ratios(subject: Subject, pieces: int) -> dict[str, float]:
     return {name: statistics.median(values) for name, values in found.items()}
 
 
-def seconds(run: Callable[[], object]) -> float:
+def seconds(run: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
     """How long one call takes."""
-    began = time.perf_counter()
+    began = clock()
     with torch.no_grad():
         run()
-    return time.perf_counter() - began
+    return clock() - began
+
+
+def survey_over_plain(subject: Subject, pieces: int, count: int) -> tuple[float, float]:
+    """How long the survey takes over the plain forward pass right before it: the least processor time of either with
+    one thread, and the median of ratios by the clock with all threads."""
+    examples, threads = texts(subject, pieces, count), torch.get_num_threads()
+    runs = plain(subject, examples), surveyed(subject, examples)
+
+    def rounds(clock: Callable[[], float]) -> list[list[float]]:
+        return [[seconds(run, clock) for run in runs] for _ in range(2 * ROUNDS + 1)][1:]  # the first warms up
+
+    torch.set_num_threads(1)
+    base, own = map(min, zip(*rounds(time.process_time), strict=True))
+    torch.set_num_threads(threads)
+    return own / base, statistics.median(own / base for base, own in rounds(time.perf_counter))
+
+
+def busy() -> None:
+    """Measure the survey alone in ways that bear a machine which others use, too, and write that section."""
+    bundled, long = load(), causal()
+    lines = [
+        f"Made by `python -m benchmarks.survey --busy` on {date.today()}, torch {torch.__version__}, float32, while",
+        f"others worked on the same machine (load average {os.getloadavg()[0]:.0f} on {os.cpu_count()} cores).",
+        "*Processor*: processor time with one thread, which others disturb least; the least of either. *Clock*: the",
+        f"median of ratios by the clock with {torch.get_num_threads()} threads, disturbed by whoever works.",
+        f"{2 * ROUNDS} rounds, in which both take turns; {PIECES // 4:,} pieces per batch, one text of the causal",
+        "model of the table on growth. What is asked for is meant for a quiet machine, which was not to be had;",
+        "beside other work it is at most 2.5.",
+    ]  # fmt: skip
+    lines += table("Survey over the plain forward pass", "model", "pieces", "processor", "asked for", "clock")
+    asked = {("bundled", 128): 1.2, ("bundled", 512): 1.45}
+    cases = [("bundled", bundled, pieces) for pieces in (128, 512)] + [("causal", long, n) for n in LENGTHS[:4]]
+    for name, subject, pieces in cases:
+        count = max(1, PIECES // 4 // pieces) if name == "bundled" else 1
+        processor, by_clock = survey_over_plain(subject, pieces, count)
+        most = asked.get((name, pieces), 2.5 if pieces < 2048 else 2.0)
+        lines.append(f"| {name} | {pieces:,} | {processor:.2f} | {most} | {by_clock:.2f} |")
+        print(lines[-1], flush=True)
+    put(BUSY, lines)
 
 
 def peak(model: str, way: str, pieces: int, count: int) -> dict[str, float]:
@@ -215,8 +255,12 @@ def main() -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peak", nargs=4, metavar=("MODEL", "WAY", "PIECES", "COUNT"))
-    given = parser.parse_args().peak
-    if given is None:
+    parser.add_argument("--busy", action="store_true", help="ratios on a machine that others use, alone")
+    asked = parser.parse_args()
+    given = asked.peak
+    if asked.busy:
+        busy()
+    elif given is None:
         main()
     else:
         measure_peak(given[0], given[1], int(given[2]), int(given[3]))

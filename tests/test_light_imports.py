@@ -56,6 +56,10 @@ for study in studies().values():
     assert loaded(code) == []
 
 
+def test_the_site_of_an_atlas_is_light() -> None:
+    assert loaded("import attlas.website\nattlas.website.write_site, attlas.website.writing.site_script()") == []
+
+
 def test_report_is_light(tmp_path: Path) -> None:
     columns = {"stream": ["encoder"], "layer": [0], "head": [0], "value": [0.5], "low": [0.4], "high": [0.6],
                "normalised": [1.0], "signed": [0.1], "n": [3]}  # fmt: skip

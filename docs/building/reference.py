@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parents[1] / "reference.md"
@@ -28,11 +29,20 @@ def build(folders: list[Path]) -> None:
     print(f"page: {PAGE}")
 
 
+def _place(call: Callable[..., object]) -> str:
+    """Where a call is found in Python."""
+    import attlas
+
+    home = "attlas" if call.__name__ in attlas.__all__ else call.__module__.rpartition(".")[0]
+    return f"{home}.{call.__name__}"
+
+
 def text() -> str:
     """The whole page."""
     from attlas.studies import GROUPS, studies
 
     lines = [HEAD]
+    lines += _atlas()
     for group, title in GROUPS.items():
         own = [study for study in studies().values() if study.group == group and study.call.startswith("attlas.")]
         if own:
@@ -40,6 +50,20 @@ def text() -> str:
         for study in own:
             lines += _study(study)
     return "\n".join(lines)
+
+
+def _atlas() -> list[str]:
+    """The commands that make atlases, and their tables."""
+    from attlas.cli.atlas import MAKE, MANY
+    from attlas.evidence.schemas import SCHEMAS
+    from attlas.making.examples import SCHEMAS as OF_EXAMPLES
+
+    lines = ["## The atlas", "", *_study(MAKE), *_study(MANY)]
+    lines += ["### atlas-join", "", "`attlas atlas join FOLDERS --out FOLDER`, in Python `attlas.join_atlas`. Make one "
+              "atlas of results that were made before, of one model or of several.", ""]  # fmt: skip
+    for schema in (*SCHEMAS, *OF_EXAMPLES):
+        lines += [schema.markdown().replace("### `", "#### Table `", 1), ""]
+    return lines
 
 
 def _study(study: object) -> list[str]:
@@ -50,9 +74,10 @@ def _study(study: object) -> list[str]:
     call = study.load_call()
     parameters = inspect.signature(call).parameters.values()
     words = ["attlas", *study.words]
-    words += ["CORPUS"] if any(role_of(parameter) == "corpus" for parameter in parameters) else []
+    roles = {"models": "MODELS.txt", "corpus": "CORPUS", "corpora": "[CORPUS ...]"}
+    words += [roles[role] for parameter in parameters if (role := role_of(parameter)) in roles]
     about = (inspect.getdoc(call) or "").partition("\n\n")[0].replace("\n", " ")
-    lines = [f"### {study.name}", "", f"`{' '.join(words)}`, in Python `attlas.{study.python_name}`. {about}", ""]
+    lines = [f"### {study.name}", "", f"`{' '.join(words)}`, in Python `{_place(call)}`. {about}", ""]
     lines += ["| parameter | default | what it is |", "|---|---|---|"]
     for parameter in parameters:
         told = help_of(parameter)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from attlas.evidence import Atlas, Saying
     from attlas.evidence.atlas import atlas
     from attlas.ids import HeadId, Site, Stream
+    from attlas.making import join_atlas, make_atlas
     from attlas.models import AttentionCall, Instrument
     from attlas.run.fold import fold
     from attlas.store import Result
@@ -67,6 +68,7 @@ __all__ = [
     "fold",
     "heads",
     "importance",
+    "join_atlas",
     "keywords",
     "keywords_compare",
     "keywords_study",
@@ -76,6 +78,7 @@ __all__ = [
     "layers_convert",
     "layers_together",
     "load",
+    "make_atlas",
     "noop",
     "norms",
     "parse",
@@ -95,6 +98,7 @@ _HOMES = {
     "attlas.evidence": ("Atlas", "Saying"),
     "attlas.evidence.atlas": ("atlas",),
     "attlas.ids": ("HeadId", "Site", "Stream"),
+    "attlas.making": ("join_atlas", "make_atlas"),
     "attlas.models": ("AttentionCall", "Instrument"),
     "attlas.run.fold": ("fold",),
     "attlas.studies": ("Study",),

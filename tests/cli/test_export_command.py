@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from command_line import attlas
 
+from attlas.store import Result
 from invented_roles import expected, invented
 
 
@@ -20,5 +21,10 @@ def test_the_command(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     attlas(capfd, "export", "heads", tmp_path / "run", "--as", "xml", "--by", "sink").refuses("not as 'xml'")
     attlas(capfd, "export", "heads", tmp_path / "run", "--as", "csv", "--by", "x").refuses("no definition 'x'")
     attlas(capfd, "export", "heads", tmp_path / "no", "--as", "csv", "--by", "x").refuses("there is no such folder")
+    result = invented()
+    lacking = {**result.tables, "sharing": result.tables["sharing"].slice(6)}
+    Result(result.manifest, lacking).save(tmp_path / "lacking")
+    asked = ("export", "heads", tmp_path / "lacking", "--as", "duo-tsv", "--by", "sink")
+    attlas(capfd, *asked).refuses("what is written there does not make sense")
     (tmp_path / "run" / "heads.parquet").write_bytes(b"x")
     attlas(capfd, "export", "heads", tmp_path / "run", "--as", "csv", "--by", "sink").refuses("does not agree with")

@@ -6,8 +6,9 @@ import gzip
 import itertools
 import json
 import lzma
+import tracemalloc
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -187,6 +188,33 @@ def test_a_draw_depends_on_the_seed_alone_and_not_on_buffers(tmp_path: Path) -> 
         "It rained for 0 days.",
         "It rained for 1 days.",
     ]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_memory_does_not_grow_with_the_corpus(kind: str, tmp_path: Path) -> None:
+    def peaks(count: int, pass_over: Callable[[StreamedCorpus], Iterable[Any]]) -> tuple[int, int]:
+        texts = [f"It rained for {number} days. " + "word " * 100 for number in range(count)]
+        file = tmp_path / f"{count}.{kind}"
+        if kind == "jsonl":
+            jsonl(tmp_path, texts, file.name)
+        else:
+            pq.write_table(pa.table({"text": texts}), file, row_group_size=20)
+        del texts
+        corpus, arrow, before = stream(file, buffer=20), 0, pa.total_allocated_bytes()
+        tracemalloc.start()
+        for _ in pass_over(corpus):
+            arrow = max(arrow, pa.total_allocated_bytes() - before)
+        own = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return own, arrow
+
+    for pass_over, small, large in (
+        (lambda corpus: corpus.buffers(), 40, 400),
+        (lambda corpus: [corpus.draw(3, seed=1)], 400, 4000),
+    ):
+        peaks(10, pass_over)  # what is imported and kept on the way
+        for one, other in zip(peaks(small, pass_over), peaks(large, pass_over), strict=True):
+            assert other < 1.1 * one + 100_000  # of the texts there are 200 kB more, and 1.9 MB
 
 
 def test_the_first_ones_are_read_no_further(tmp_path: Path) -> None:

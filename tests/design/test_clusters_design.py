@@ -45,8 +45,9 @@ def plant(monkeypatch: pytest.MonkeyPatch, model: Subject, apart: Apart) -> None
         who = names.setdefault(id(self.study.subject), f"twin {len(names)}")
         for unit, half in zip(self.units, self.halves, strict=True):
             matrix = apart(unit, half, who) * ~np.eye(LAYERS * HEADS, dtype=bool)
-            bundle[f"encoder-pairs-{half}"].update(matrix[np.triu_indices(len(matrix), 1)][None], 1, [unit])
-            passes._give_layers(bundle, Stream.ENCODER, matrix, [HEADS] * LAYERS, 1, unit)
+            pairs = matrix[np.triu_indices(len(matrix), 1)][None]
+            bundle[f"encoder-pairs-{half}"].update(pairs, 1, [unit])
+            passes._give_layers(bundle, Stream.ENCODER, pairs, [HEADS] * LAYERS, np.ones(1), np.array([unit]))
             figures = np.full((1, LAYERS * HEADS, len(FIGURES)), 0.1 if who == "model" else 0.2)
             bundle["encoder-figures"].update(figures, 1, [unit])
 

@@ -113,9 +113,10 @@ def test_a_turned_sign_is_told(monkeypatch: pytest.MonkeyPatch, model: Subject, 
 
     def planted(self: Any, call: Any) -> None:
         take(self, call)
-        alpha = self.pairs[call.site.stream][-1][..., :1]
+        *_, layer = layers = self.taken[call.site.stream]
+        alpha = layer.pairs[..., :1]
         lengths = (alpha * 100 + 1) if sign > 0 else 1 / (alpha * 100 + 1)
-        self.pairs[call.site.stream][-1] = torch.cat([alpha, lengths], -1)
+        layers[-1] = layer._replace(pairs=torch.cat([alpha, lengths], -1))
 
     monkeypatch.setattr(passes._Pass, "take", planted)
     rows = [row for row in norms(model, TEXTS, twins=1).rows("spearman") if row["over"] == "pairs"]

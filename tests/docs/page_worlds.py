@@ -148,6 +148,11 @@ def sources_of_spans(folder: Path, inputs: Inputs) -> None:
     (folder / "splits.tsv").write_text("".join(listed), encoding="utf-8")
 
 
+def list_of_models(folder: Path, inputs: Inputs) -> None:
+    """Two names of models."""
+    (folder / "models.txt").write_text("bert-base-uncased\nsmollm2\n", encoding="utf-8")
+
+
 def models(**wanted: Model) -> dict[str, Model]:
     """Further models."""
     return {name.replace("_", "-"): model for name, model in wanted.items()}
@@ -155,6 +160,7 @@ def models(**wanted: Model) -> dict[str, Model]:
 
 OF_PAGE: dict[str, tuple[Callable[[Path, Inputs], None] | dict[str, Model], ...]] = {  # in the world of one page
     "ablate.md": (models(tuned=CLASSIFIER),),
+    "atlas.md": (list_of_models,),
     "importance.md": (models(tuned=CLASSIFIER),),
     "prune.md": (models(tuned=CLASSIFIER),),
     "views.md": (chapter, models(tuned=CLASSIFIER)),
@@ -171,7 +177,12 @@ OF_PAGE: dict[str, tuple[Callable[[Path, Inputs], None] | dict[str, Model], ...]
     "spans.md": (sources_of_spans,),
     "translate-train.md": (tables_of_pairs,),
     "parse.md": (vectors,),
-    "README.md": (vectors, table_of_pairs, models(**{"Qwen/Qwen3-0.6B": Model("qwen3", "AutoModelForCausalLM")})),
+    "README.md": (
+        vectors,
+        table_of_pairs,
+        list_of_models,
+        models(**{"Qwen/Qwen3-0.6B": Model("qwen3", "AutoModelForCausalLM")}),
+    ),
 }
 
 

@@ -136,11 +136,11 @@ def test_any_number_of_threads_gives_the_same_bits(kind: str, monkeypatch: pytes
             with torch.inference_mode(threads == 3):
                 got = attend_in_tiles(
                     query, key, value, 0.4, mask=mask, causal=kind == "causal", lower=2, logs=2, window=4,
-                    readers=torch.ones(5, 1, 50, 1),
+                    readers=torch.ones(5, 1, 50, 1), pairs=torch.arange(100).view(1, 50, 2).expand(5, -1, -1) % 50,
                 )  # fmt: skip
                 sums.append([part.clone() for part in got if part is not None])
             assert torch.get_num_threads() == threads
     finally:
         torch.set_num_threads(before)
-    assert len(sums[0]) == 8
+    assert len(sums[0]) == 9
     assert all(torch.equal(one, other) for one, other in zip(*sums, strict=True))

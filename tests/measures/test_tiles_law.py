@@ -38,6 +38,7 @@ class Call(NamedTuple):
     window: int
     lower: int
     logs: int
+    pairs: Tensor
 
 
 @st.composite
@@ -66,6 +67,7 @@ def calls(draw: st.DrawFn) -> Call:
         draw(st.sampled_from([None, 5.0])), bias,
         normal(heads) * draw(st.sampled_from([4, 90])) if draw(st.booleans()) else None, normal(batch, 1, n, 2).abs(),
         draw(st.sampled_from([0, 1, 3, 100])), draw(st.sampled_from([0, 2])), logs,
+        torch.randint(n, (batch, draw(st.sampled_from([0, 1, 50])), 2), generator=generator),
     )  # fmt: skip
 
 
@@ -111,6 +113,7 @@ def by_matrix(call: Call) -> dict[str, Tensor]:
     apart = i[:, None] - i
     near = torch.stack([(weights * (apart == -offset)).sum(-1) for offset in (-1, 0, 1)], -1)
     readers = call.readers.double().expand(-1, heads, -1, -1)
+    at = torch.arange(len(weights))[:, None], slice(None), *call.pairs.unbind(-1)
     wide = value.shape[-1]
     return {
         "out": weights @ value,
@@ -121,6 +124,7 @@ def by_matrix(call: Call) -> dict[str, Tensor]:
         "within": (weights * (apart.abs() <= call.window)) @ value[..., wide - call.logs :],
         "near": near,
         "received": readers.transpose(2, 3) @ weights,
+        "pairs": weights[at].transpose(1, 2),
         "largest": torch.maximum(largest, scores.abs().nan_to_num(posinf=0.0).max()),
         "seen": seen.any(-1, keepdim=True),
         "size": weights @ value.abs(),
@@ -132,7 +136,7 @@ def in_tiles(call: Call) -> dict[str, Tensor]:
     """All that tiles give."""
     got = attend_in_tiles(
         call.query, call.key, call.value, call.scale, call.mask, call.causal, call.lower, call.logs, call.window,
-        call.readers, softcap=call.softcap, bias=call.bias, sinks=call.sinks,
+        call.readers, pairs=call.pairs, softcap=call.softcap, bias=call.bias, sinks=call.sinks,
     )  # fmt: skip
     return {name: part.double() for name, part in got._asdict().items()}
 
@@ -172,7 +176,8 @@ def test_every_part_of_a_call_counts(change: dict[str, Any]) -> None:
     """What the law compares does depend on each part, so that none can be dropped unseen."""
     torch.manual_seed(3)
     query, value = torch.randn(1, 2, 9, 4), torch.cat([torch.randn(1, 2, 9, 3), torch.ones(1, 2, 9, 1)], -1)
-    call = Call(query, query, value, 0.5, False, None, None, None, None, torch.ones(1, 1, 9, 1), 2, 0, 1)
+    call = Call(query, query, value, 0.5, False, None, None, None, None, torch.ones(1, 1, 9, 1), 2, 0, 1,
+                torch.zeros(1, 0, 2, dtype=torch.long))  # fmt: skip
     other = call._replace(**change)
     assert not torch.allclose(in_tiles(call)["out"], in_tiles(other)["out"], atol=1e-3)
     assert torch.allclose(in_tiles(other)["out"], by_matrix(other)["out"], atol=1e-5)

@@ -54,6 +54,26 @@ def test_tied_weights_are_not_missing(tmp_path: Path) -> None:
     assert load(folder, task_head="causal-lm").task_head == "causal-lm"
 
 
+@pytest.mark.parametrize(
+    ("family", "name", "tied", "head"),
+    [
+        ("llama", "LlamaForCausalLM", False, "causal-lm"),
+        ("gemma3", "Gemma3ForCausalLM", True, "causal-lm"),
+        ("llama", "LlamaModel", False, None),  # whose head would be random
+        ("bert", "BertForMaskedLM", True, None),  # which nobody asks for
+    ],
+)
+def test_a_decoder_that_does_not_say_what_it_was_saved_from_has_the_head_that_it_holds(
+    family: str, name: str, tied: bool, head: str | None, tmp_path: Path
+) -> None:
+    folder = saved(tmp_path / "model", family, name, tie_word_embeddings=tied)
+    config = json.loads((folder / "config.json").read_text())
+    del config["architectures"]
+    (folder / "config.json").write_text(json.dumps(config))
+    assert load(folder).task_head == head
+    assert load(folder, task_head="none").task_head is None
+
+
 def test_the_head_a_checkpoint_was_saved_with_is_tried_first() -> None:
     config = twins.config("bert")
     assert possible_heads(config)[0] == "masked-lm"

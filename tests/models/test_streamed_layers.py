@@ -8,7 +8,9 @@ import pickle
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -18,18 +20,22 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 import twins
-from attlas.capture import Subject, load
+from attlas.capture import Fold, Subject, load
+from attlas.capture.mixing import mixing
 from attlas.errors import AttlasError, CapabilityError, ModelError, NumberError
-from attlas.models import streamed_in
+from attlas.models import streamed_in, take_turns
 from attlas.models.drawing import draw_in_layers
 from attlas.models.presence import at_hand
 from attlas.models.streaming import StreamedWeights
+from attlas.run.blocks import InBlocks
 from attlas.run.fold import fold
 from attlas.store import Result
 from attlas.studies.importance.call import importance
 from attlas.studies.norms.call import norms
+from attlas.studies.norms.passes import Norms
 from attlas.studies.relations.call import relations
 from attlas.studies.survey.call import survey
+from attlas.text import Document, Passage
 
 LAYERS = 4
 SIZES: dict[str, Any] = {
@@ -118,6 +124,29 @@ def test_other_studies_of_one_pass(whole: Subject, streamed: Subject) -> None:
     same(fold(whole, "sample", entropy, **few), fold(streamed, "sample", entropy, **few))
 
 
+def test_who_has_not_looked_for_residuals_finds_them_in_the_middle_of_a_block(
+    whole: Subject, streamed: Subject
+) -> None:
+    """As on a worker, which opens the model itself: the first batch looks, and the others wait for what it finds."""
+    arrived: Subject = pickle.loads(pickle.dumps(streamed))
+    assert "_looked_for_residuals" not in vars(arrived)
+    seen: list[list[tuple[int, ...]]] = [[], [], []]
+
+    def read(number: int) -> None:
+        watched = Fold(lambda call: seen[number].append(tuple(call.values.shape)))
+        with torch.no_grad(), arrived.use(watched), mixing(arrived, lambda layer: None):
+            arrived.run(arrived.batch(["The farmer slept."]))
+
+    waiting = Thread(target=take_turns, args=([partial(read, number) for number in range(3)],), daemon=True)
+    waiting.start()
+    waiting.join(60)
+    assert not waiting.is_alive(), "the batches of a block wait for each other"
+    assert [str(site) for site in arrived.residuals] == [str(site) for site in whole.residuals]
+    assert len(seen[0]) == LAYERS, "who looks for residuals makes a pass that nobody else sees"
+    assert seen[0] == seen[1] == seen[2]
+    assert weights_of(arrived).resident == ()
+
+
 def test_looking_gating_and_norms(whole: Subject, streamed: Subject) -> None:
     assert whole.fingerprint == streamed.fingerprint
     assert whole.describe() == streamed.describe()
@@ -172,6 +201,24 @@ def test_what_goes_to_another_process_is_how_to_open_it(streamed: Subject) -> No
         again = pickle.loads(packed)
         assert again is not subject
         assert (again.name, again.fingerprint, again.block) == (subject.name, subject.fingerprint, subject.block)
+
+
+def test_what_one_pass_of_a_block_finds_out_for_all_holds_up_none(whole: Subject, streamed: Subject) -> None:
+    passages = [Passage(Document.from_text(text)) for text in twins.SENTENCES]
+    batches = [[example] for example in whole.pieces.encode_all(passages)]
+    here, there = Norms(whole), pickle.loads(pickle.dumps(Norms(streamed)))  # which has not looked for residuals yet
+    assert "_looked_for_residuals" not in vars(there.subject)
+    told, asked = here.empty(), there.empty()
+    for batch in batches:
+        here.update(told, batch)
+    work = Thread(target=InBlocks(there).update, args=(asked, batches), daemon=True)
+    work.start()
+    work.join(60)
+    assert not work.is_alive(), "passes wait for each other"
+    assert weights_of(there.subject).resident == ()
+    for key, array in told.state().items():
+        if array.dtype.kind == "f":
+            np.testing.assert_allclose(asked.state()[key], array, rtol=1e-6, atol=1e-9, err_msg=key)
 
 
 def test_weights_that_somebody_holds_are_not_written_over(whole: Subject, streamed: Subject) -> None:

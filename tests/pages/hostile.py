@@ -26,10 +26,10 @@ EVERYTHING = "".join(text for name, text in TEXTS.items() if name != "long")
 
 # columns that hold what people have written: words, labels, names of things that are read
 WRITTEN = (
-    "after", "antecedent", "before", "candidates", "chose", "corpus", "document", "first_words", "label", "language",
-    "majority_tag", "mention", "name", "names", "phrase", "pos", "predicted", "published_note", "published_relation",
-    "reason", "relation", "relations", "run", "says", "second_words", "sentence", "shown", "source", "spelled",
-    "target", "text", "words",
+    "after", "antecedent", "before", "candidates", "checkpoint", "chose", "corpus", "document", "first_words",
+    "label", "language", "majority_tag", "mention", "name", "names", "opens", "phrase", "pos", "predicted",
+    "published_note", "published_relation", "reason", "relation", "relations", "run", "says", "second_words",
+    "sentence", "shown", "source", "spelled", "target", "text", "words",
 )  # fmt: skip
 
 

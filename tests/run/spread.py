@@ -7,6 +7,7 @@ called like any other, with a corpus that has every annotation, so that a new st
 from __future__ import annotations
 
 import inspect
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -32,6 +33,8 @@ from attlas.studies.importance.call import importance
 from attlas.studies.noop.call import noop
 from attlas.studies.norms.call import norms
 from attlas.studies.relations.call import relations
+from attlas.studies.roles.call import roles
+from attlas.studies.roles.through import roles_through
 from attlas.studies.survey.call import survey
 from attlas.text import Document, Mention
 
@@ -75,8 +78,18 @@ STUDIES: dict[str, Callable[..., Any]] = {
     "importance": lambda subject, **how: importance(subject, documents(), "similarity", budget=96, **how),
     "align": lambda subject, **how: align(subject, bitext(), aligners=(), twins=1, budget=64, **how),
     "noop": lambda subject, **how: noop(subject, documents(), "masked-lm", twins=1, budget=96, **how),
+    "roles": lambda subject, **how: roles(
+        subject, documents(), definitions=ROLES, texts=12, max_pieces=24, twins=1, budget=150, **how
+    ),
+    "roles-through": lambda subject, **how: roles_through(
+        checkpoints(subject), definitions=ROLES, corpus=documents(), texts=12, max_pieces=24, budget=150, **how
+    ),
 }
-CLASSES = {"noop": ("BertForMaskedLM", "bert"), "align": ("MarianMTModel", "marian")}
+CLASSES = {
+    "noop": ("BertForMaskedLM", "bert"), "align": ("MarianMTModel", "marian"),
+    "roles": ("GPT2LMHeadModel", "gpt2"), "roles-through": ("GPT2LMHeadModel", "gpt2"),
+}  # fmt: skip
+ROLES = "prefix_matching,copying,previous_text,first_key"
 
 
 @lru_cache
@@ -90,6 +103,20 @@ def subject_for(study: str) -> Subject:
     model = getattr(transformers, name)(twins.config(family))
     twins.spread(model)
     return Subject.of(model.eval(), twins.tokenizer(False), family)
+
+
+@lru_cache
+def _trained() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory()
+
+
+def checkpoints(subject: Subject) -> list[str]:
+    """The folders of two checkpoints: a model, and its untrained twin as the one before."""
+    folders = [Path(_trained().name) / f"step-{step}" for step in (1, 2)]
+    for folder, model in zip(folders, (subject.twin(1), subject), strict=True):
+        if not folder.exists():
+            model.save(folder)
+    return [str(folder) for folder in folders]
 
 
 def takes_parts(call: Callable[..., Any], out: Path) -> bool:

@@ -55,7 +55,7 @@ def test_seven_parts_in_any_order_are_the_whole(parts: list[Path], seed: int, tm
 
 
 CASES = cases_in_parts(Path("never written"))
-STAGES = {"relations": 2, "coref": 2, "ablate": 2, "ablate with means": 3}
+STAGES = {"relations": 2, "coref": 2, "ablate": 2, "ablate with means": 3, "roles": 2}
 
 
 @pytest.mark.parametrize("case", [name for name in CASES if name != "survey"])

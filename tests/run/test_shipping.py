@@ -16,8 +16,14 @@ from attlas.errors import CapabilityError
 if find_spec("ray") is None:
     pytest.skip("the package ray is not installed", allow_module_level=True)
 
+from spread import subject_for
+
+from attlas.run.setting import as_corpus
 from attlas.run.shipping import Shipper, Unpacker, filled, thinned
 from attlas.stats import Bundle, Largest, Ledger, PooledMean
+from attlas.studies.roles.definitions import DEFINITIONS
+from attlas.studies.roles.passes import SeamScores
+from attlas.studies.roles.texts import Setting, repeated
 
 TEXT = "The farmer asked the designer what she was working on."
 
@@ -65,6 +71,19 @@ def test_a_model_that_has_handed_out_its_states_does_so_where_it_arrives(monkeyp
     states = arrived.read(arrived.batch([TEXT]), output_hidden_states=True).hidden_states
     assert all(torch.equal(one, other) for one, other in zip(wanted, states, strict=True))
     assert "_looked_for_residuals" in vars(arrived)
+
+
+def test_definitions_of_roles_find_a_model_s_matrices_where_it_arrives() -> None:
+    subject, store = subject_for("roles"), Store()
+    part = SeamScores(subject, [DEFINITIONS[key] for key in ("copying", "learned_sink", "prefix_matching")])
+    texts = repeated(Setting(subject, as_corpus("sample"), 2, max_pieces=24))
+    arrived = Unpacker(store.get).unpack(Shipper(store.put).pack("part", part))  # which no pass has probed yet
+    here, there = part.empty(), arrived.empty()
+    part.update(here, texts)
+    arrived.update(there, texts)
+    assert {key: array.tobytes() for key, array in here.state().items()} == {
+        key: array.tobytes() for key, array in there.state().items()
+    }
 
 
 def test_weights_go_once_and_again_when_they_change() -> None:

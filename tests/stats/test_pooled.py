@@ -6,6 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from attlas.errors import NumberError, StatsError
 from attlas.stats import Bundle, PooledMean, rebuild
@@ -161,3 +163,27 @@ def test_bundle_keeps_order_and_tricky_names() -> None:
     assert list(again) == names
     assert len(again) == 4
     assert again.configuration == bundle.configuration
+
+
+@given(
+    st.sampled_from([(1,), (2,), (3, 1, 4), ()]), st.lists(st.integers(0, 9), min_size=0, max_size=40),
+    st.sampled_from([1, 4, 128]), st.booleans(), st.integers(0, 2**31),
+)  # fmt: skip
+def test_blocks_have_the_very_bits_of_sums_block_by_block(
+    shape: tuple[int, ...], units: list[int], blocks: int, turned: bool, seed: int
+) -> None:
+    generator = np.random.default_rng(seed)
+    mean, sums, counts = PooledMean(shape, blocks=blocks), np.zeros((blocks, *shape)), np.zeros((blocks, *shape))
+    for part in (units[:25], units[25:]):
+        s = generator.normal(size=(len(part), *shape)) * 10.0 ** generator.integers(-9, 9, (len(part), *shape))
+        n = generator.random((len(part), *[1] * len(shape))) + 1
+        if turned and len(shape) == 3:
+            s = np.ascontiguousarray(s.transpose(0, 3, 2, 1)).transpose(0, 3, 2, 1)
+        mean.update(s, n, part)
+        for place in np.unique(np.array(part, np.int64) % blocks):
+            here = np.array(part) % blocks == place
+            sums[place] += s[here].sum(0)
+            counts[place] += n[here].sum(0)
+    state = mean.state()
+    assert np.array_equal(state["sums"], sums)
+    assert np.array_equal(state["counts"], counts)

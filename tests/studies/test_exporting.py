@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -111,6 +112,27 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     with pytest.raises(StoreError, match="written as a folder"):
         export_heads(choose(invented(), "sink"), "duo-tsv", tmp_path / "taken")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\x85", "\u2028", "\u2029", "\x0b", "\x1b[31m"])
+def test_a_hostile_name_stays_in_its_comment(end: str, tmp_path: Path) -> None:
+    result = invented()
+    name = f'x{end}attn_head_set: "9-9"'
+    hostile = replace(result.manifest, corpus={"name": name}, model={"name": name})
+    choice = choose(Result(hostile, result.tables), "sink", top=1)
+    (written,) = export_heads(choice, "qrhead", tmp_path / "heads.yaml")
+    read = pytest.importorskip("yaml").safe_load(written.read_bytes())
+    layer, head = expected(result, "sink", 1)[0]
+    assert read == {"attn_head_set": f"{layer}-{head}", "model_base_class": name, "model_name_or_path": name}
+
+
+def test_a_gate_that_is_not_known_is_no_closed_one(tmp_path: Path) -> None:
+    result = invented()
+    columns = result.tables["heads"].to_pydict()
+    columns["second_half"][-1] = None
+    choice = choose(Result(result.manifest, {**result.tables, "heads": columns}), "streaming_gate")
+    with pytest.raises(StoreError, match="head 4-6 has no gate in this result"):
+        export_heads(choice, "duo-tsv", tmp_path / "duo")
 
 
 KVPRESS = os.environ.get("KVPRESS_PYTHON")  # a Python that has kvpress, in an environment of its own

@@ -12,10 +12,21 @@ from hypothesis import strategies as st
 
 import twins
 from attlas.capture import Subject
-from attlas.measures.quantities import CLASSES, RANKS
+from attlas.measures.quantities import CLASSES, NEAREST, RANKS, SINK_PIECES
 from attlas.models import Batch, Encoded, Side
 from attlas.models.pieces import padded as padded_ids
-from attlas.studies.shared.piece_classes import PUNCTUATION, mark, mark_edges, padded, texts_of, word_ranks
+from attlas.studies.shared import piece_classes
+from attlas.studies.shared.piece_classes import (
+    PUNCTUATION,
+    draw_pairs,
+    mark,
+    mark_copies,
+    mark_edges,
+    padded,
+    texts_of,
+    word_ranks,
+)
+from attlas.tasks import text_seed
 from attlas.text import ROOT, Document, Passage, Segmentation
 
 TAGS = ("NOUN", "VERB", "X")
@@ -154,3 +165,80 @@ def test_a_batch_of_texts_without_words_can_be_made() -> None:
     subject = Subject.of(twins.model("bert"), twins.tokenizer(False), "bert")
     batch: Batch = subject.pieces.batch(subject.pieces.encode_texts(["the farmer", "apples"]))
     assert batch.inputs["attention_mask"].sum(1).tolist() == [len(one.ids) for one in batch.source.encoded]
+
+
+def loop_copies(encoded: Encoded, start: int) -> tuple[list[tuple[int, ...]], list[int]]:
+    """Earlier occurrences of every piece of one text, piece by piece: query, key, and which kinds of pair it is; and
+    how many queries have any of the first three."""
+    places: dict[int, list[int]] = {}
+    found: list[tuple[int, ...]] = []
+    special, ids, cases = encoded.segmentation.special, encoded.ids, [0, 0, 0]
+    step = -(-len(ids) // piece_classes.MOST_COPIES)
+    for place, piece in enumerate(ids):
+        if special[place]:
+            continue
+        before = places.setdefault(piece, [])
+        nearest = before[-NEAREST:] if place % step == 0 else []
+        followed = [at + 1 for at in nearest if at + 1 < place]
+        paired = {at for at in followed if at > 1 and ids[at - 2] == ids[place - 1]}
+        found += [(start + place, start + at, 1, 0, 0, 0) for at in nearest]
+        found += [(start + place, start + at, 0, 1, int(at in paired), 0) for at in followed]
+        cases = [many + bool(some) for many, some in zip(cases, (nearest, followed, paired), strict=True)]
+        before.append(place)
+    if len(ids) >= SINK_PIECES:
+        found += [(start + place, start, 0, 0, 0, 1) for place in range(SINK_PIECES)]
+    return found, cases
+
+
+@st.composite
+def repeating(draw: st.DrawFn) -> Encoded:
+    """A text of few kinds of pieces, so that most came before, some of them special."""
+    count = draw(st.sampled_from([1, 2, 9, 63, 64, 150]))
+    generator = np.random.default_rng(draw(st.integers(0, 2**31)))
+    ids = tuple(generator.integers(draw(st.sampled_from([1, 3, 40])), size=count).tolist())
+    documents = tuple((-(generator.random(count) < draw(st.sampled_from([0.0, 0.2, 1.0]))).astype(int)).tolist())
+    return Encoded(ids, (0,) * count, ("",) * count, Segmentation(("x",) * count, (-1,) * count, documents, 0))
+
+
+@given(st.lists(repeating(), min_size=1, max_size=4), st.booleans(), st.sampled_from([2048, 20]))
+def test_copies_equal_those_of_loops(made: list[Encoded], left: bool, most: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(piece_classes, "MOST_COPIES", most)
+        width = max(encoded.length for encoded in made) + 1
+        starts = tuple(width - encoded.length if left else 0 for encoded in made)
+        copies = mark_copies(Side(tuple(made), torch.ones(len(made), width, dtype=torch.bool), starts))
+        slow = [loop_copies(encoded, start) for encoded, start in zip(made, starts, strict=True)]
+    assert copies.pairs.shape[1] == max(len(found) for found, _ in slow)
+    for row, (found, cases) in enumerate(slow):
+        ours = torch.cat([copies.pairs[row], copies.kinds[row].long()], 1)
+        assert ours[: len(found)].tolist() == [list(one) for one in found]
+        assert not ours[len(found) :].any()
+        assert copies.cases[row].tolist() == cases
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_draws_are_those_of_a_generator_of_each_text(causal: bool) -> None:
+    words = ["the", "farmer", "offered", "apples"]
+    passages = [Passage(Document.from_words((words * 30)[:count])) for count in (3, 100, 1)]
+    encoded = tuple(
+        Encoded((7,) * n, (0,) * n, ("",) * n, Segmentation(("x",) * n, (-1,) * n, (0,) * n, 0)) for n in (3, 100, 1)
+    )
+    side = Side(encoded, torch.ones(3, 102, dtype=torch.bool), (0, 2, 1))
+    pairs, real = draw_pairs(side, side, passages, causal=causal, seed=5)
+    assert real.sum(1).tolist() == [3, 64, 1]
+    for row, (one, passage, start) in enumerate(zip(encoded, passages, side.starts, strict=True)):
+        generator = np.random.default_rng(text_seed(passage, 5))
+        j = generator.permutation(one.length)[:64]
+        i = generator.integers(j if causal else 0, one.length, size=len(j))
+        assert pairs[row][real[row]].tolist() == np.stack([i + start, j + start], 1).tolist()
+        assert not pairs[row][~real[row]].any()
+
+
+def test_words_are_compared_in_small_letters_of_any_script() -> None:
+    subject = Subject.of(twins.model("bert"), twins.tokenizer(False), "bert")
+    document = Document.from_words(["The", "ÉTÉ", "İstanbul", "ΣΟΦΟΣ", "the"])
+    examples = subject.pieces.encode_all([Passage(document)])
+    batch = subject.pieces.batch(examples)
+    ranks = {form.lower(): 11 for form in document.forms}
+    assert batch.source is not None
+    check(batch.source, [(document,)], ranks)

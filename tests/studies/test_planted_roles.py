@@ -91,3 +91,15 @@ def test_sinks_are_the_heads_that_rest_on_the_first_piece(result: Any) -> None:
         assert {(0, 2), (1, 1)} <= resting
         # heads that find nothing to look at spread evenly, and no other head rests
         assert resting <= {(0, 2), (1, 1)}
+
+
+@pytest.mark.parametrize("twin", ["after", "none"])
+def test_twins_may_come_after_the_model_or_not_at_all(result: Any, twin: str) -> None:
+    other = roles(planted_heads.planted(), corpus(), texts=12, twin=twin, closing=False)
+    ours, theirs = (sorted(one.rows("heads"), key=lambda row: (row["definition"], row["layer"], row["head"]))
+                    for one in (result, other))  # fmt: skip
+    assert [row["value"] for row in ours] == pytest.approx([row["value"] for row in theirs])
+    if twin == "none":
+        assert {row["twin"] for row in theirs} == {None}
+    else:
+        assert [row["twin"] for row in ours] == pytest.approx([row["twin"] for row in theirs])

@@ -20,9 +20,9 @@ from attlas.capture import Subject, load
 from attlas.errors import CapabilityError
 from attlas.ids import HeadId, Stream
 from attlas.run.setting import as_corpus
-from attlas.studies.roles import long_texts, wording, writing
-from attlas.studies.roles.answering import AnswerLoss
+from attlas.studies.roles import long_texts, sentences, writing
 from attlas.studies.roles.asked import AskedScores
+from attlas.studies.roles.closing import Misses, SpanLoss
 from attlas.studies.roles.definitions import DEFINITIONS
 from attlas.studies.roles.passes import SeamScores
 from attlas.studies.roles.scores import scored
@@ -38,8 +38,8 @@ def words() -> Any:
     """A tokenizer that knows the words of our sentences."""
     made = Tokenizer(models.BPE())
     made.pre_tokenizer, made.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
-    texts = [*wording.FILLER, *wording.INSTRUCTIONS, *wording.WHERE, *wording.WHO, *wording.WHAT]
-    texts += [f"{fact.said} {fact.where}. {fact.question}" for fact in wording.facts(np.random.default_rng(0), 24)]
+    texts = [*sentences.FILLER, *sentences.INSTRUCTIONS, *sentences.WHERE, *sentences.WHO, *sentences.WHAT]
+    texts += [f"{fact.said} {fact.where}. {fact.question}" for fact in sentences.facts(np.random.default_rng(0), 24)]
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     made.train_from_iterator(
         texts * 2,
@@ -288,17 +288,27 @@ def test_written_weights_are_those_of_writing() -> None:
     assert tuple(greedy[0].tolist())[:end] == text.source.ids[:end]
 
 
-def test_loss_of_an_answer_is_that_of_its_pieces() -> None:
+class AnswerLoss(SpanLoss):
+    """The loss of the pieces of an answer."""
+
+    span = "answer"
+
+
+@pytest.mark.parametrize("kind", [AnswerLoss, Misses])
+def test_what_is_measured_of_an_answer_is_that_of_its_pieces(kind: type[SpanLoss]) -> None:
     subject = causal("llama")
     texts = long_texts.needles_to_test(setting_of(subject, texts=4))
-    losses = AnswerLoss(subject, texts)
+    losses = kind(subject, texts)
     closed = [HeadId(Stream.DECODER, 1, 2)]
     with torch.no_grad(), subject.gated(closed):
         ours = losses.of(subject.run(losses.batch, **losses.options))
         for number, text in enumerate(texts):
             logits = subject.model(torch.tensor([text.source.ids])).logits[0].log_softmax(-1)
-            (first, last) = text.spans["answer"]
-            own = [-float(logits[place - 1, text.source.ids[place]]) for place in range(first, last)]
+            places = range(*text.spans["answer"])
+            if kind is Misses:
+                own = [float(int(logits[place - 1].argmax()) != text.source.ids[place]) for place in places]
+            else:
+                own = [-float(logits[place - 1, text.source.ids[place]]) for place in places]
             assert float(ours[0, number]) == pytest.approx(np.mean(own), abs=1e-4)
 
 

@@ -48,6 +48,10 @@ def before(weights: np.ndarray, ids: list[int], first: int) -> list[float]:
     return [weights[i, i - 1] for i in range(first + 1, len(ids))]
 
 
+def itself(weights: np.ndarray, ids: list[int], first: int) -> list[float]:
+    return [weights[i, i] for i in range(first, len(ids))]
+
+
 def imp(weights: np.ndarray, k: int) -> float:
     readers = [i for i in range(len(weights)) if i >= k and weights[i, k] > 0]
     return sum(weights[i, k] for i in readers) / len(readers) if readers else 0.0
@@ -72,6 +76,7 @@ NAIVE: dict[str, tuple[Cases, Callable[..., Any]]] = {
     "duplicate": (earlier, making.repeated),
     "previous_random": (before, making.repeated),
     "previous_text": (before, making.natural),
+    "own_text": (itself, making.natural),
     "duplicate_text": (earlier, making.natural),
     "induction_text": (after_earlier, making.natural),
     "sink": (rests, making.natural),

@@ -84,8 +84,11 @@ def test_a_killed_run_goes_on(training: Path, tmp_path: Path, monkeypatch: pytes
 def test_checkpoints_are_put_in_order(training: Path) -> None:
     assert [one.step for one in checkpoints_of([training])] == [2, 10, 100]
     assert [one.step for one in checkpoints_of(["b/x", "a/y"])] == [1, 2]
+    assert [one.step for one in checkpoints_of(["a@step-" + "1" * 30, "a@step-" + "9" * 200])] == [1, 2]
     with pytest.raises(PlanError, match="named twice"):
         checkpoints_of(["a", "a"])
+    with pytest.raises(PlanError, match="there is no such checkpoint"):
+        checkpoints_of([training / "step-2", training / "step-3"])
 
 
 def test_a_revision_is_a_folder_of_the_cache(training: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import gc
 import io
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -236,6 +237,20 @@ def test_a_model_comes_back_when_the_work_on_its_twins_fails() -> None:
     batch = subject.batch(["Hello there."])
     with torch.no_grad():
         assert torch.equal(subject.run(batch).last_hidden_state, plain.run(batch).last_hidden_state)
+
+
+def test_no_other_thread_reads_what_was_let_go_of() -> None:
+    """Nor any part of the model by itself, such as the encoder of a translator; both would give NaN."""
+    subject = Subject.of(twins.model("marian"), twins.tokenizer(False), "marian")
+    batch = subject.batch(["Hello there."])
+    ways: list[Callable[[], Any]] = [lambda: subject.run(batch), lambda: subject.model.get_encoder()(**batch.inputs)]
+    with begin("toy", subject, as_corpus("sample"), {}, twin="after") as run, ThreadPoolExecutor(1) as others:
+        before = others.submit(lambda: subject.run(batch).last_hidden_state).result()
+        with run.baseline(1):
+            for way in ways:
+                with pytest.raises(CapabilityError, match="wait for the run of these"):
+                    others.submit(way).result()
+        assert torch.equal(others.submit(lambda: subject.run(batch).last_hidden_state).result(), before)
 
 
 def test_tied_and_frozen_weights_come_back_tied_and_frozen() -> None:

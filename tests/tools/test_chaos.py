@@ -7,12 +7,16 @@ import os
 import random
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -24,9 +28,9 @@ from tools.chaos.commands import COMMANDS, chosen, resuming
 from tools.chaos.contents import contents, differences
 from tools.chaos.kills import sampled
 from tools.chaos.page import page_of
-from tools.chaos.place import Alone, Moment, killing
+from tools.chaos.place import Alone, Moment, Watched, killing
 from tools.chaos.races import _judged, _Runner
-from tools.chaos.states import FOLDER, State, Untouched, look
+from tools.chaos.states import FOLDER, Known, State, Untouched, look
 from tools.chaos.trials import Came, Planned, Trial, carried_out, read_record
 from tools.chaos.watch import SYSCALLS, Call, Watch, ask_to_be_watched, possible
 
@@ -59,7 +63,7 @@ def planned(trial: Trial) -> Planned:
 
 def test_every_study_that_resumes_has_a_tiny_run() -> None:
     assert set(resuming()) == {run.split()[0] for run in COMMANDS}
-    assert set(resuming()) < set(studies())
+    assert set(resuming()) < {*studies(), "atlas"}
     assert chosen(["prune"]) == ["prune", "prune retuned"]
 
 
@@ -105,6 +109,42 @@ def test_states_are_told_apart_and_made_again(tmp_path: Path) -> None:
     assert look(here).lasting != more.lasting
     (here / "checkpoint" / "state.npz.new").rename(here / "checkpoint" / "state.npz")
     assert look(here).lasting != more.lasting
+
+
+def test_of_each_class_some_states_are_gone_on_from_and_others_by_lot() -> None:
+    """Two classes: one of a single state, and one of 60, each met twice."""
+    plan = State((("", FOLDER),))
+    written = [State((("", FOLDER), ("/a.new", str(size)))) for size in range(60)]
+    states = [plan, *(state for state in written for _ in range(2))]
+    moments = tuple(Moment(place + 1, False, "write of /a.new", state.key) for place, state in enumerate(states))
+    seen = Watched(moments, {state.key: state for state in states})
+    assert (seen.first, seen.others) == ([0, 1], [61, 119])
+    assert seen.drawn == Watched(moments, seen.states).drawn
+    assert len({*seen.drawn}) == 20
+    assert not {*seen.drawn} & {*seen.first, *seen.others}
+    assert all(place % 2 for place in seen.drawn)  # a state counts once, where it is met first
+    assert seen.kept == {states[place].key for place in (*seen.first, *seen.others, *seen.drawn)}
+
+
+def test_files_that_may_have_changed_are_read_again(tmp_path: Path) -> None:
+    """Also where neither size nor time tells it: what the last calls were about, and what is mapped into memory."""
+
+    def write(name: str, data: bytes) -> None:
+        (tmp_path / name).write_bytes(data)
+        os.utime(tmp_path / name, ns=(0, 0))
+
+    known = Known({"/mapped"})
+    for name in ("called", "mapped", "longer"):
+        write(name, b"one")
+    assert look(tmp_path, known=known) == look(tmp_path)
+    for name, data in (("called", b"two"), ("mapped", b"two"), ("longer", b"three")):
+        write(name, data)
+    known.last += ["/called", ""]
+    assert look(tmp_path, known=known) == look(tmp_path)
+    (tmp_path / "called").rename(tmp_path / "renamed")
+    assert look(tmp_path, known=known) == look(tmp_path)
+    write("longer", b"there")
+    assert look(tmp_path, known=known) != look(tmp_path)  # so that it is known what is trusted
 
 
 @pytest.mark.parametrize(
@@ -206,6 +246,27 @@ def test_a_kill_leaves_what_was_seen(tmp_path: Path) -> None:
 
 
 @watching
+def test_a_child_works_until_it_is_ended(tmp_path: Path) -> None:
+    """By the processor's time: what it sleeps does not count, and one that has ended is not waited for."""
+
+    def works() -> None:
+        time.sleep(0.2)
+        for _ in iter(int, 1):
+            pass
+
+    for call, least, killed in ((works, 0.1, True), (lambda: None, 0.0, False)):
+        room = Path(tempfile.mkdtemp(dir=tmp_path))
+        child = watched_child(Watch(tmp_path / "out", lambda call, half: False), call, room)
+        with all_ended([child]):
+            child.until(0.1 if killed else 60)
+            assert child.worked() >= least
+            child.send(signal.SIGKILL)
+            ended = child.end()
+        assert ended.killed == killed
+        assert least <= ended.work < 2
+
+
+@watching
 def test_what_is_not_understood_is_told(tmp_path: Path) -> None:
     room = tmp_path / "room"
     room.mkdir()
@@ -231,8 +292,13 @@ def test_a_trial_that_is_run_again_counts_once(tmp_path: Path) -> None:
     page = page_of([*read_record(record), seen])
     assert "1 runs make 90 changes of a file" in page
     assert "(120 moments) leaves one of 99 different states of 7 classes. 1 states were gone on from (1 were" in page
-    assert "of 1 races 1 came to run one after the other. 0 of 3 trials are at fault" in page
+    assert "Of 1 races 1 came to run one after the other. 0 of 3 trials are at fault" in page
     assert "| survey | 90 | 99 | 7 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 1 | 0 |" in page
+    assert f"on {date.today()}: 1 runs" in page
+    assert f"on {date.today()}, all of commit abc: 0 runs" in page_of([replace(first, code="abc")])
+    assert "(2 trials of commit abc, 1 trials of commit b)" in page_of(
+        [replace(trial, code=code) for trial, code in ((first, "abc"), (other, "abc"), (seen, "b"))]
+    )
     assert "These map files below their folder into memory: survey." in page
     assert "- survey, states, rename of /a (3 of 90): a is another" in page_of([first, other])
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import subprocess
 import sys
 import tempfile
 from functools import partial
@@ -49,13 +50,22 @@ def main(arguments: list[str] | None = None) -> int:
         place, names = Place.make(folder), chosen(given.study)
         shares = [names[at :: given.processes] for at in range(given.processes)]
         plans = [partial(_trials, given, place, names, share) for share in shares if share]
-        count, faults = carried_out(plans, record)
+        count, faults = carried_out(plans, record, _code())
         print(f"{count} trials, {faults} at fault")
         if given.page is not None:
             write_page(record, given.page)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return int(faults > 0)
+
+
+def _code() -> str:
+    """The state of the code that is tried, by its commit; "" where there is none."""
+    words = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        return subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
 
 
 def _trials(given: argparse.Namespace, place: Place, names: list[str], share: list[str]) -> list[Planned]:

@@ -24,13 +24,13 @@ from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
-from attlas.pages.charts.base import Chart
 from attlas.pages.rows import Tables
 from tools.chaos.watch import Watch, ask_to_be_watched
 
-MOST = 600  # seconds that a child may take before it counts as stuck
+MOST = 1800  # seconds that a child may take before it counts as stuck, also where the machine has much else to do
 TOLD = ("out", "err", "modules")  # the files that a child leaves to its parent
 NOBODY = 2**22 + 1  # a process number that no system gives
+PROCESS_CLOCK = 2  # the kernel's name for all that a process has worked, beside its number
 UNSEEN = 97  # the status of a child that ended by an error that nobody caught
 
 
@@ -53,12 +53,12 @@ def warmed() -> None:
 
 
 def _drawn_once() -> None:
-    """Have a chart drawn once for the same tables: children take over what their parent has drawn, and only put their
-    pages together."""
+    """Have charts, sections and findings made once for the same tables: children take over what their parent made,
+    and only put their pages together."""
     from attlas.pages import html
+    from attlas.pages.page import Page
 
-    draw = html._figure_data
-    drawn: dict[tuple[str, str], dict[str, Any]] = {}
+    made: dict[tuple[str, str, str], Any] = {}
 
     def told_by(tables: Tables) -> str:
         """A short name of all that tables hold, but for when they were made."""
@@ -68,13 +68,20 @@ def _drawn_once() -> None:
             vars(tables)["told"] = hashlib.blake2b(repr((manifest, rows)).encode()).hexdigest()
         return str(vars(tables)["told"])
 
-    def figure_data(chart: Chart, tables: Tables) -> dict[str, Any]:
-        key = chart.key, told_by(tables)
-        if key not in drawn:
-            drawn[key] = draw(chart, tables)
-        return drawn[key]
+    def once(holder: Any, name: str) -> None:
+        make = vars(holder)[name]
 
-    html._figure_data = figure_data
+        def kept(part: Any, tables: Tables) -> Any:
+            key = name, str(getattr(part, "key", "")), told_by(tables)
+            if key not in made:
+                made[key] = make(part, tables)
+            return made[key]
+
+        setattr(holder, name, kept)
+
+    once(html, "_figure_data")
+    once(html, "_section")
+    once(Page, "found")
 
 
 def imported(modules: Sequence[str]) -> None:
@@ -89,12 +96,14 @@ def imported(modules: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a child ended: its status (negative: a signal), and what it said."""
+    """How a child ended: its status (negative: a signal), what it said, and for how many seconds of the processor it
+    worked."""
 
     status: int
     out: str
     err: str
     modules: tuple[str, ...] = ()
+    work: float = 0.0
 
     @property
     def killed(self) -> bool:
@@ -129,10 +138,11 @@ class Child:
         os.close(self.handle)
         if self.listener >= 0:
             os.close(self.listener)
-        status = os.waitstatus_to_exitcode(os.waitpid(self.number, 0)[1])
+        _, status, used = os.wait4(self.number, 0)
         out, err, modules = ((self.room / name).read_text("utf-8", "replace") for name in TOLD)
         shutil.rmtree(self.room)
-        return Ended(status, out, err, tuple(modules.splitlines()))
+        ended = os.waitstatus_to_exitcode(status)
+        return Ended(ended, out, err, tuple(modules.splitlines()), used.ru_utime + used.ru_stime)
 
     def _ended(self, seconds: float) -> bool:
         """Answer its calls until it has ended, or so many seconds are over."""
@@ -150,6 +160,17 @@ class Child:
             elif self.listener in ready:  # nobody is left who could ask
                 waiting.unregister(self.listener)
         return False
+
+    def worked(self) -> float:
+        """For how many seconds of the processor it has worked; what others do on this machine does not count."""
+        return time.clock_gettime(~self.number << 3 | PROCESS_CLOCK)
+
+    def until(self, work: float) -> None:
+        """Let it work for so long, or to its end; nobody answers a watched one meanwhile but another thread."""
+        ended = select.poll()
+        ended.register(self.handle, select.POLLIN)
+        while (left := work - self.worked()) > 0 and not ended.poll(max(1.0, left * 1000)):
+            pass
 
     def send(self, number: int) -> None:
         """Send it a signal, if it is still there."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -17,7 +18,9 @@ from attlas.store import Result
 from attlas.studies import studies
 from attlas.studies.reporting import page_of
 
-MANIFEST, PAGE, RECORD = "manifest.json", "report.html", "training.json"
+MANIFEST, PAGE, RECORD, STEPS = "manifest.json", "report.html", "training.json", "steps.json"
+SITE = re.compile(r"index\.html|site/.*")  # of an atlas, in whose data times stand
+TIMES = {"atlas": {"sources": ["started", "seconds"]}}  # of a result that no study tells
 TIMED = ("started", "seconds", "pieces_per_second")  # in records of trainings
 
 
@@ -28,7 +31,9 @@ def contents(folder: Path) -> dict[str, Any]:
         name = path.relative_to(folder).as_posix()
         if path.name == MANIFEST:
             said |= _of_result(path.parent, folder)
-        elif path.name == RECORD:
+        elif SITE.fullmatch(name):
+            said[name] = "a file of the site"
+        elif path.name in (RECORD, STEPS):
             said[name] = _without_times(json.loads(path.read_text(encoding="utf-8")))
         elif path.is_dir():
             if not any(path.iterdir()):
@@ -88,7 +93,9 @@ def _of_arrays(path: Path) -> dict[str, Any]:
 
 def _timed_columns(result: Result) -> dict[str, list[str]]:
     """The columns of each table that say how long something took."""
-    study = studies()[result.manifest.study]
+    study = studies().get(result.manifest.study)
+    if study is None:
+        return TIMES.get(result.manifest.study, {})
     schemas = study.load_page().schemas if study.page else ()
     timed = {
         schema.table: [column.name for column in schema.columns if column.kind == "seconds"] for schema in schemas

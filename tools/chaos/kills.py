@@ -3,8 +3,8 @@
 A run is watched at every change, and what is on the disk before it (and when half of a write is done) is what a kill
 there leaves. States that are the same to the letter are gone on from once. States that differ in nothing but what
 stands in unfinished files are a class: the first of each class, the one in the middle and the last are gone on from,
-and whoever goes on must not look into these files. A fifth is killed again on the way. Real kills at some of the
-changes must leave the very state that was seen there.
+and some of all others by lot; whoever goes on must not look into these files. A fifth is killed again on the way.
+Real kills at some of the changes must leave the very state that was seen there, and are gone on from as well.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ def kills(place: Place, names: Sequence[str], most: int, seed: int) -> Iterator[
 
 
 def other_states(place: Place, names: Sequence[str], seed: int) -> Iterator[Planned]:
-    """The state in the middle of each class gone on from, and the last."""
+    """The state in the middle of each class gone on from, and the last; then the states that were drawn."""
     yield from _in_turn(place, {name: place.watched(name).others for name in names}, seed)
+    yield from _in_turn(place, {name: place.watched(name).drawn for name in names}, seed)
 
 
 def _in_turn(place: Place, chosen: dict[str, list[int]], seed: int) -> Iterator[Planned]:
@@ -118,7 +119,7 @@ def _gone_on_from(place: Place, name: str, number: int, draw: random.Random) -> 
 
 
 def _killed(place: Place, name: str, number: int) -> Came:
-    """Kill a run at a moment, and compare what it leaves with what was seen there."""
+    """Kill a run at a moment, compare what it leaves with what was seen there, and go on with it."""
     alone, seen, out = place.left_alone(name), place.watched(name), place.free("watched")
     moment = seen.moments[number]
     ended = run([*alone.arguments, "--out", str(out)], Watch(out, killing(moment), seed=SEED))
@@ -126,18 +127,18 @@ def _killed(place: Place, name: str, number: int) -> Came:
         return Came(seen.told(moment), [f"it was not killed: {ended}"])
     left, expected = dict(look(out).files), dict(seen.states[moment.key].files)
     other = sorted(file for file in left.keys() | expected.keys() if left.get(file) != expected.get(file))
-    return Came(seen.told(moment), [f"{file or 'the folder'} is another than was seen" for file in other], "as seen")
+    wrong = [f"{file or 'the folder'} is another than was seen" for file in other]
+    return Came(seen.told(moment), [*wrong, *resumed(alone, out)], "as seen")
 
 
 def _killed_after(place: Place, name: str, share: float) -> Came:
     alone = place.left_alone(name)
-    after = share * alone.seconds
+    after = share * alone.work
     out = place.free("torn")
     child = start([*alone.arguments, "--out", str(out)])
-    ended = child.wait(after)
-    if ended is None:
-        child.send(signal.SIGKILL)
-        ended = child.end()
+    child.until(after)
+    child.send(signal.SIGKILL)
+    ended = child.end()
     if not ended.killed and ended.status:
         return Came(f"after {after:.3f} s", [str(ended)])
     note = "killed" if ended.killed else "had ended"

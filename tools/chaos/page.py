@@ -35,13 +35,15 @@ process.
   times, random bytes and a process number that no process has.) **States** that are the same to the letter count
   once; those of one **class** differ in nothing but what stands in unfinished files (`.tmp*`, `*.new`, all of
   `.saving`), whose content nobody may read. Of each class the first state is *gone on from* (`--resume`), and those
-  in the middle and at the end where there are more; that the run does not open such a file before it has removed or
-  emptied it is watched as well, and a fifth is killed again on the way. What goes into mapped memory is no call:
+  in the middle and at the end where there are more, and then twenty of all others of each run by lot; that the run
+  does not open such a file before it has removed or emptied it is watched as well, and a fifth is killed again on the
+  way. What goes into mapped memory is no call:
   where a run maps a file below its folder for writing, that stands under the table.
 - *Killed there*: runs that are really killed by SIGKILL at changes that are drawn, every kind of change to every file
-  first; what they leave must be, to the letter, the state that was seen there.
+  first; what they leave must be, to the letter, the state that was seen there, and is gone on from.
 - *After its end*: a finished run is gone on with, twice.
-- *At a random time*: killed by its parent, and gone on with.
+- *At a random time*: killed by its parent, and gone on with. (Times are those of the processor, which what else the
+  machine does leaves alone.)
 - *SIGTERM*, *SIGHUP*: told to end at a random time; it must say so in a sentence and end with 143 or 129.
 - *Full disk*: in a file system too small for it; one sentence that names the file, and it goes on when there is room.
   A quarter are pages that are written anew where no room is left: the page that was there stays.
@@ -64,7 +66,7 @@ def page_of(trials: list[Trial]) -> str:
     counts = Counter((trial.run, trial.kind) for trial in trials)
     wrong = Counter(trial.run for trial in trials if trial.wrong)
     seen = {trial.run: trial.figures for trial in trials if trial.kind == "watched"}
-    lines = [ABOUT, f"Written by `python -m tools.chaos` on {date.today()}: {_summary(trials)}", ""]
+    lines = [ABOUT, f"Written by `python -m tools.chaos` on {date.today()}{_code(trials)}: {_summary(trials)}", ""]
     heads = ["run", "changes of a file", *SEEN[1:], *KINDS.values(), "at fault"]
     lines += ["| " + " | ".join(heads) + " |", "|---" + "|---:" * (len(heads) - 1) + "|"]
     for run in runs:
@@ -78,6 +80,14 @@ def page_of(trials: list[Trial]) -> str:
         lines += ["", f"These map files below their folder into memory: {', '.join(mapped)}."]
     lines += ["", *_at_fault(trials)]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _code(trials: list[Trial]) -> str:
+    """Of which states of the code the trials are."""
+    counts = Counter(trial.code for trial in trials if trial.code).most_common()
+    if len(counts) > 1:
+        return f" ({', '.join(f'{count:,} trials of commit {code}' for code, count in counts)})"
+    return "".join(f", all of commit {code}" for code, _ in counts)
 
 
 def _number(figures: Mapping[str, int], name: str) -> str:
@@ -102,8 +112,8 @@ def _summary(trials: list[Trial]) -> str:
         f"{counts['states']:,} states were gone on from ({twice:,} were killed again on the way), "
         f"{wrong['states']:,} at fault; {counts['kills']:,} real kills were compared with what was seen there, "
         f"{wrong['kills']:,} at fault. Of {counts['random kills']:,} kills at random times {killed:,} met a run at "
-        f"work, and of {counts['SIGTERM'] + counts['SIGHUP']:,} signals {ended:,} (the others, {late:,} in all, had "
-        f"ended before); of {counts['races']:,} races {one_by_one:,} came to run one after the other. "
+        f"work, and of {counts['SIGTERM'] + counts['SIGHUP']:,} signals {ended:,}; the others, {late:,} in all, came "
+        f"when it had ended. Of {counts['races']:,} races {one_by_one:,} came to run one after the other. "
         f"{wrong.total():,} of {len(trials):,} trials are at fault."
     )
 

@@ -4,8 +4,8 @@ disk on its way."""
 from __future__ import annotations
 
 import os
+import random
 import shutil
-import time
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,20 +14,21 @@ from typing import Any
 from tools.chaos.children import imported, run
 from tools.chaos.commands import arguments_of
 from tools.chaos.contents import contents, differences
-from tools.chaos.states import State, look
+from tools.chaos.states import Known, State, look
 from tools.chaos.watch import Call, Looking, Watch
 from tools.same_figures.inputs import NAMES, make_inputs
 
 SEED = 1  # of the random bytes that a watched run is dealt
+DRAWN = 20  # further states of each run that are gone on from, whatever their class
 
 
 @dataclass(frozen=True)
 class Alone:
-    """A run that was left alone: its words, how long it took, what came of it."""
+    """A run that was left alone: its words, how long it worked (seconds of the processor), what came of it."""
 
     name: str
     arguments: tuple[str, ...]
-    seconds: float
+    work: float
     contents: dict[str, Any]
 
     def wrong(self, out: Path) -> list[str]:
@@ -75,6 +76,17 @@ class Watched:
         chosen = {members[at] for members in self.classes for at in (len(members) // 2, -1)}
         return sorted(chosen - {*self.first})
 
+    @cached_property
+    def drawn(self) -> list[int]:
+        """Some of all other states, by lot."""
+        left = {place for members in self.classes for place in members} - {*self.first, *self.others}
+        return random.Random("drawn").sample(sorted(left), min(DRAWN, len(left)))
+
+    @property
+    def kept(self) -> set[str]:
+        """The names of the states that are gone on from."""
+        return {self.moments[place].key for place in (*self.first, *self.others, *self.drawn)}
+
     @property
     def figures(self) -> dict[str, int]:
         """How many changes, moments, states and classes there are."""
@@ -118,15 +130,13 @@ class Place:
             found = None
             for _ in range(2):
                 out = self.free("alone")
-                began = time.monotonic()
                 ended = run([*arguments, "--out", str(out)], told=True)
-                seconds = time.monotonic() - began
                 if ended.status:
                     raise RuntimeError(f"{name}: a run that was left alone ended with {ended}")
                 imported(ended.modules)
                 if found is not None and (told := found.wrong(out)):
                     raise RuntimeError(f"{name}: two runs that were left alone differ: {told}")
-                found = Alone(name, tuple(arguments), seconds, contents(out))
+                found = Alone(name, tuple(arguments), ended.work, contents(out))
                 self.alone[name] = found
         return self.alone[name]
 
@@ -138,31 +148,36 @@ class Place:
         return self.seen[name]
 
     def _watched(self, alone: Alone, before: Watched | None = None) -> Watched:
-        """Watch a run; where that was done before, states to go on from are kept."""
+        """Watch a run; where that was done before, it must do the same, and states to go on from are kept: these are
+        looked at again."""
         out = self.free("watched")
         moments: list[Moment] = []
         states: dict[str, State] = {}
-        keep = (
-            {before.moments[place].key for place in (*before.first, *before.others)} if before is not None else set()
-        )
+        keep = before.kept if before is not None else set()
 
         def see(call: Call, half: bool) -> bool:
-            state = look(out)
             number = (moments[-1].number if moments else 0) + (not half)
-            moment = Moment(number, half, f"half-way of {call}" if half else str(call), state.key)
-            if before is not None and moment not in before.moments[len(moments) : len(moments) + 1]:
-                raise RuntimeError(f"{alone.name}: two runs that were watched differ at {moment.what} ({number})")
-            if state.key in keep - states.keys():
-                look(out, self.kept)
-            moments.append(moment)
-            states.setdefault(state.key, state)
+            what = f"half-way of {call}" if half else str(call)
+            if before is None:
+                state = look(out, known=known)
+                known.last += [call.file, call.origin]
+                key = states.setdefault(state.key, state).key
+            else:
+                key = before.moments[len(moments)].key if len(moments) < len(before.moments) else ""
+                if key in keep:
+                    keep.discard(key)
+                    key = look(out, self.kept).key
+            moments.append(Moment(number, half, what, key))
+            if before is not None and moments[-1:] != [*before.moments[len(moments) - 1 : len(moments)]]:
+                raise RuntimeError(f"{alone.name}: two runs that were watched differ at {what} ({number})")
             return False
 
         watch = Watch(out, see, seed=SEED)
+        known = Known(watch.mapped)
         ended = run([*alone.arguments, "--out", str(out)], watch)
         if ended.status or (told := alone.wrong(out)):
             raise RuntimeError(f"{alone.name}: watched, it came to something else: {ended if ended.status else told}")
-        return Watched(tuple(moments), states, frozenset(watch.mapped))
+        return before or Watched(tuple(moments), states, frozenset(watch.mapped))
 
     def free(self, name: str) -> Path:
         """A folder of this process that is not there yet."""

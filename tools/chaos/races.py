@@ -82,7 +82,7 @@ def _once(place: Place, alone: Alone, kind: str, draw: random.Random, wait: floa
         others = [["report", str(out)]]
     elif kind == "two take over":
         first = start(asked)
-        time.sleep(alone.seconds * draw.uniform(0.3, 0.8))
+        first.until(alone.work * draw.uniform(0.3, 0.8))
         first.send(signal.SIGKILL)
         if not first.end().killed:
             return Came(kind, note="it had ended before it was killed")
@@ -94,7 +94,7 @@ def _once(place: Place, alone: Alone, kind: str, draw: random.Random, wait: floa
         ends = []
         for runner, words in zip(runners, [asked, *others], strict=True):
             if children:
-                time.sleep(draw.random() * wait * alone.seconds)
+                children[-1].until(draw.random() * wait * alone.work)
             children.append(start(words, Watch(out, runner.see)))
             runner.number = children[-1].number
             ends.append(pool.submit(children[-1].end))

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import random
 import signal
-import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -14,8 +13,8 @@ from tools.chaos.place import Place, resumed
 from tools.chaos.trials import Came, Planned
 
 SAID: dict[int, str] = {signal.SIGTERM: "attlas: terminated", signal.SIGHUP: "attlas: its terminal was closed"}
-LATE = 2.0  # seconds, and times its usual time, after which a run that goes on has not heard that it is to end
-SETTLED = 0.05  # seconds until a child listens
+LATE = 0.5  # times its usual work, after which a run that goes on has not heard that it is to end
+SETTLED = 0.05  # seconds of work until a child listens
 
 
 def signals(place: Place, names: Sequence[str], count: int, seed: int) -> Iterator[Planned]:
@@ -29,21 +28,20 @@ def signals(place: Place, names: Sequence[str], count: int, seed: int) -> Iterat
 
 def _told(place: Place, name: str, number: int, share: float) -> Came:
     alone, out = place.left_alone(name), place.free("torn")
-    after = SETTLED + share * alone.seconds
+    after = SETTLED + share * (alone.work - SETTLED)
     child = start([*alone.arguments, "--out", str(out)])
-    ended = child.wait(after)
-    sent = time.monotonic()
-    if ended is None:
-        child.send(number)
-        ended = child.end()
-    note, wrong = _heard(ended, number, time.monotonic() - sent, alone.seconds)
+    child.until(after)
+    before = child.worked()
+    child.send(number)
+    ended = child.end()
+    note, wrong = _heard(ended, number, ended.work - before, alone.work)
     return Came(f"after {after:.3f} s", wrong or resumed(alone, out), note)
 
 
-def _heard(ended: Ended, number: int, took: float, usual: float) -> tuple[str, list[str]]:
+def _heard(ended: Ended, number: int, more: float, usual: float) -> tuple[str, list[str]]:
     """What a run did when it was told to end, and what was wrong with that."""
     if ended.status == 0:
-        return "had ended", [f"it went on for {took:.1f} s"] if took > LATE + LATE * usual else []
+        return "had ended", [f"it went on for {more:.2f} s of work"] if more > LATE * usual else []
     if ended.status != 128 + number:
         return "", [str(ended)]
     lines = ended.err.splitlines()

@@ -11,7 +11,8 @@ import fnmatch
 import functools
 import hashlib
 import os
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.chaos.watch import Call
@@ -20,6 +21,7 @@ from tools.chaos.watch import Call
 SAVING = ".saving"
 UNREAD = (".tmp*", "*.new", SAVING)
 FOLDER = "a folder"
+LAST = 16  # calls that may not have come to their end yet
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,27 @@ class State:
                 path.write_bytes((kept / held).read_bytes())
 
 
-def look(folder: Path, keep: Path | None = None) -> State:
+@dataclass
+class Known:
+    """What was seen of files a moment before, so that only those are read again that may be others since: whose size
+    or time is another, which one of the last calls was about (clocks are coarse, and a call is looked at before it is
+    made), or which are mapped into memory."""
+
+    mapped: set[str]
+    held: dict[int, tuple[int, int, str]] = field(default_factory=dict)
+    last: deque[str] = field(default_factory=lambda: deque(maxlen=LAST))
+
+    def checksum(self, entry: os.DirEntry[str], name: str) -> str:
+        """The checksum of a file."""
+        about = entry.stat(follow_symlinks=False)
+        size, time, checksum = self.held.get(about.st_ino, (-1, -1, ""))
+        if (size, time) != (about.st_size, about.st_mtime_ns) or name in self.last or name in self.mapped:
+            checksum = _held(entry.path, None)
+            self.held[about.st_ino] = (about.st_size, about.st_mtime_ns, checksum)
+        return checksum
+
+
+def look(folder: Path, keep: Path | None = None, known: Known | None = None) -> State:
     """What is below a folder now; all that stands in its files is copied into ``keep``, by its checksum."""
     found: list[tuple[str, str]] = []
     left = [""] if folder.is_dir() else []
@@ -69,7 +91,8 @@ def look(folder: Path, keep: Path | None = None) -> State:
                 if entry.is_dir(follow_symlinks=False):
                     left.append(path)
                 else:
-                    found.append((path, _held(entry.path, keep)))
+                    held = _held(entry.path, keep) if known is None else known.checksum(entry, path)
+                    found.append((path, held))
     return State(tuple(sorted(found)))
 
 

@@ -27,7 +27,7 @@ class Came:
 @dataclass(frozen=True)
 class Trial:
     """What came of a trial: its kind, the run, its number among these, what was done, what was wrong then; ``note``
-    says how it went, ``figures`` what was counted."""
+    says how it went, ``figures`` what was counted, ``code`` of which state of the code."""
 
     kind: str
     run: str
@@ -36,6 +36,7 @@ class Trial:
     wrong: tuple[str, ...] = ()
     note: str = ""
     figures: Mapping[str, int] = field(default_factory=dict)
+    code: str = ""
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -55,16 +56,16 @@ class Planned:
     def key(self) -> tuple[str, str, int]:
         return self.kind, self.run, self.number
 
-    def made(self) -> Trial:
+    def made(self, code: str = "") -> Trial:
         """What comes of it; where the trial itself fails, that is at fault, too."""
         try:
             came = self.make()
         except Exception as error:
             came = Came("not done", [f"{type(error).__name__}: {error}"])
-        return Trial(self.kind, self.run, self.number, came.done, tuple(came.wrong), came.note, came.figures)
+        return Trial(self.kind, self.run, self.number, came.done, tuple(came.wrong), came.note, came.figures, code)
 
 
-def carried_out(plans: Sequence[Callable[[], Iterable[Planned]]], record: Path) -> tuple[int, int]:
+def carried_out(plans: Sequence[Callable[[], Iterable[Planned]]], record: Path, code: str = "") -> tuple[int, int]:
     """Make all trials that the record does not hold already without a fault, each plan in a process of its own; how
     many the record holds then, and how many of them are at fault."""
     record.touch()
@@ -77,7 +78,7 @@ def carried_out(plans: Sequence[Callable[[], Iterable[Planned]]], record: Path) 
             continue
         status = 1
         try:
-            _work(plan(), known, record)
+            _work(plan(), known, record, code)
             status = 0
         except BaseException:
             traceback.print_exc()
@@ -90,13 +91,13 @@ def carried_out(plans: Sequence[Callable[[], Iterable[Planned]]], record: Path) 
     return len(trials), sum(bool(trial.wrong) for trial in trials)
 
 
-def _work(planned: Iterable[Planned], known: set[tuple[str, str, int]], record: Path) -> None:
+def _work(planned: Iterable[Planned], known: set[tuple[str, str, int]], record: Path, code: str) -> None:
     """Make trials and write them down; those at fault are told at once."""
     count, told = 0, time.monotonic()
     for plan in planned:
         if plan.key in known:
             continue
-        trial, count = plan.made(), count + 1
+        trial, count = plan.made(code), count + 1
         if trial.wrong:
             print(f"AT FAULT {trial.kind}, {trial.run}, {trial.done}: {'; '.join(trial.wrong)}", flush=True)
         with open(record, "a", encoding="utf-8") as file:

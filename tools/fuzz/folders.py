@@ -177,16 +177,23 @@ def _uses(study: str, folder: Path, seeds: Seeds) -> list[Callable[[], Any]]:
     import attlas
     from attlas.capture import load
     from attlas.studies.clusters.call import known_heads
+    from attlas.studies.exporting import KINDS
     from attlas.studies.shared.keywords.choice import choose_heads
     from attlas.views.card import read_card
     from attlas.views.figures import survey_figures
+
+    def exported(kind: str, by: str) -> Callable[[], Any]:
+        asked = ("export", "heads", folder, "--as", kind, "--by", by, "--out", folder.parent / f"heads-{kind}")
+        return lambda: command(*asked)
 
     of, quick = seeds.inputs, {"limit": 4, "budget": 64}
     match study:
         case "faith":
             return [lambda: read_card(folder).to_dict()]
         case "survey":
-            return [lambda: survey_figures(folder)]
+            return [lambda: survey_figures(folder), exported("csv", "entropy"), exported("duo-tsv", "entropy")]
+        case "roles":
+            return [exported(kind, "duplicate") for kind in KINDS]
         case "relations":
             return [lambda: known_heads(load(of["bert"]), folder)]
         case "keywords-study":

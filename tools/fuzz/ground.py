@@ -82,6 +82,7 @@ def _write_texts(folder: Path) -> None:
     for name, text in ODD_TEXTS.items():
         (folder / name).write_text(text, encoding="utf-8")
     (folder / "\udcff.txt").write_text("The farmer slept.\n", encoding="utf-8")
+    (folder / "models.txt").write_text(f"../{NAME}/models/bert\n# no more\n", encoding="utf-8")
     packed = gzip.compress(b"The farmer slept.\n" * 100, mtime=0)
     for name, data in zip(
         BAD_TEXTS,

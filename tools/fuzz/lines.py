@@ -22,7 +22,7 @@ GROUND = f"../{NAME}"
 HUGE = (str(10**30), str(2**63), str(2**31))
 NO_NUMBERS = ("", " ", "abc", "nan", "1_", "0x10", "\u200b")
 NO_WORDS = ("nonsense", "\u200b", "\udcff", "a\nb", "\x1b[31m", "\u202eabc", "\U0001f600", "x" * 100_000)
-WORDS = (*NO_WORDS, "", "0", "-1", "1,,2")
+WORDS = (*NO_WORDS, "", "0", "-1", "1,,2", "duplicate", "entropy", "qrhead", "duo-tsv", "decoder")
 TEXTS = (
     "The farmer slept.", "", " ", "\u200b\u200c", "\udcff", "\x01\x1b[2J\x07", "\u202eturned\u202c", "\U0001f600",
     "a " * 50_000, "a" * 100_000, "-", "--", "a\nb\tc", "<script>alert(1)</script>", "\u0301", "1:3",
@@ -33,16 +33,19 @@ CORPORA = (
     "entities.txt", "keyphrases.jsonl", "spans.jsonl", "paired.jsonl", "columns.conll", "nominals.txt",
     "propbank.jsonl", "properties.jsonl",
 )  # fmt: skip
-RESULTS = ("survey", "relations", "flipped", "no-table", "no-manifest", "deep-manifest", "cut-manifest")
-READ = ("file", "target", "gold", "splits", "vectors")  # files that are no corpora
+RESULTS = ("survey", "relations", "roles", "flipped", "no-table", "no-manifest", "deep-manifest", "cut-manifest")
+READ = ("file", "target", "gold", "splits", "vectors", "models")  # files that are no corpora
 FREE = ("text", "second", "against", "sentence", "spans", "label")
 
 Arguments = dict[str, tuple[str, ...]]
 FITTING: dict[str, tuple[str, ...]] = {  # the corpus, the model, and more
     "ablate": ("plain.txt", "llama"),
     "align": ("bitext.txt", "marian", "aligners=diagonal"),
+    "atlas": ("plain.txt", "bert", "only=survey,norms"),
+    "atlas many": ("plain.txt", "", f"models={GROUND}/models.txt", "only=survey"),
     "coref": ("treebank.conllu", "bert"),
     "doctor": ("", "bert"),
+    "export heads": ("", "", "kind=csv", "by=entropy", "out=heads.csv"),
     "faith": ("labelled.tsv", "classifier", "task=classification"),
     "faith chunking": ("chunked.txt", "", f"test={GROUND}/two/chunked.txt", "weights=1", "ends=1"),
     "faith freeze": ("labelled.tsv", "classifier"),
@@ -58,6 +61,14 @@ FITTING: dict[str, tuple[str, ...]] = {  # the corpus, the model, and more
     "parse": ("treebank.conllu", "bert"),
     "prune": ("plain.txt", "llama"),
     "relations": ("treebank.conllu", "bert"),
+    "roles": ("plain.txt", "llama", "definitions=duplicate,first_key"),
+    "roles through": (
+        "plain.txt",
+        "",
+        f"checkpoints={GROUND}/models/classifier",
+        f"checkpoints={GROUND}/models/classifier two",
+        "definitions=duplicate,first_key",
+    ),
     "translate-train": ("bitext.txt", ""),
     "tune": ("labelled.tsv", "bert", "task=classification"),
     "view": ("", "bert", "text=The farmer slept."),
@@ -66,7 +77,7 @@ OTHERWISE = ("plain.txt", "bert")
 SMALL = {
     "adversary_steps": "2", "batch_size": "8", "epochs": "1", "ffn": "8", "folds": "2", "guided": "0", "heads": "2",
     "instances": "1", "layers": "1", "limit": "4", "middle": "1", "permutations": "2", "rank": "4", "seeds": "1",
-    "steps": "2", "twins": "1", "vocabulary": "60", "width": "8",
+    "steps": "2", "texts": "12", "twins": "1", "vocabulary": "60", "width": "8",
 }  # fmt: skip
 
 
@@ -158,7 +169,7 @@ def _walk(app: Any, words: tuple[str, ...]) -> Iterator[tuple[str, tuple[Option,
 def _options(command: Any) -> Iterator[Option]:
     from typer.models import ArgumentInfo
 
-    for parameter in inspect.signature(command.callback).parameters.values():
+    for parameter in inspect.signature(command.callback, eval_str=True).parameters.values():
         kind, about = get_args(parameter.annotation)[:2]
         if type(None) in get_args(kind):
             kind = next(part for part in get_args(kind) if part is not type(None))
@@ -177,12 +188,12 @@ def _kind(name: str, base: Any) -> str:
         return str(base.__name__)
     if name in ("out", "pharaoh", "device", "dtype"):
         return "place" if base is Path else name
-    if "model" in name or name in ("back", "evened", "others"):
+    if ("model" in name and name != "models") or name in ("back", "checkpoints", "evened", "others"):
         return "model"
     if (
         name in READ
         or name.endswith("_target")
-        or name in ("corpus", "other", "choose_on", "validation", "test", "more", "retune")
+        or name in ("corpus", "other", "choose_on", "validation", "test", "more", "retune", "corpora")
     ):
         return "texts"
     if base is Path:
@@ -195,8 +206,8 @@ def _fitting(name: str, options: tuple[Option, ...]) -> Drawn:
     corpus, model, *more = FITTING.get(name, OTHERWISE)
     drawn = Drawn()
     for option in options:
-        if option.name == "corpus" and corpus:
-            drawn.values["corpus"] = (f"{GROUND}/one/{corpus}",)
+        if option.name in ("corpus", "corpora") and corpus:
+            drawn.values[option.name] = (f"{GROUND}/one/{corpus}",)
         elif option.name == "model" and model:
             drawn.values["model"] = (f"{GROUND}/models/{model}",)
         elif option.kind == "int" and option.name in SMALL:
@@ -207,7 +218,7 @@ def _fitting(name: str, options: tuple[Option, ...]) -> Drawn:
             drawn.values[option.name] = (f"{GROUND}/results/survey",)
     for given in more:
         option_name, _, value = given.partition("=")
-        drawn.values[option_name] = (value,)
+        drawn.values[option_name] = (*drawn.values.get(option_name, ()), value)
     return drawn
 
 

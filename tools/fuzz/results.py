@@ -68,6 +68,9 @@ RUNS: dict[str, Callable[..., Any]] = {
         limit=16,
         **how,
     ),
+    "roles": lambda attlas, of, **how: attlas.roles(
+        of["llama"], of["plain one"], definitions="duplicate,first_key", texts=12, closing=False, budget=400, **how
+    ),
     "tune": lambda attlas, of, **how: attlas.tune(
         of["bert"], of["labelled one"], "classification", epochs=2, batch_size=4, **how
     ),

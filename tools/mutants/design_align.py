@@ -54,8 +54,8 @@ CHANGES = [
         46,
         "keywords study: several twins, all of one seed",
         "studies/keywords_study/call.py",
-        "run.subject.twin(run.seed + twin)",
-        "run.subject.twin(run.seed)",
+        "run.untrained(twin)",
+        "run.untrained(0)",
         _KEYWORDS,
     ),
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _ATLAS = ("tests/design/test_atlas_design.py",)
-_FIGURES = ("tests/evidence/test_figures.py",)
+_FIGURES = ("tests/evidence/test_head_figures.py",)
 
 CHANGES = [
     (40, "atlas: the far end of an interval is taken for the near one", "evidence/portraits.py",

@@ -120,8 +120,8 @@ CHANGES = [
         111,
         "several twins: all of one seed",
         "run/session.py",
-        "self.subject.twin(self.seed + number)",
-        "self.subject.twin(self.seed)",
+        "(of or self.subject).twin(self.seed + number)",
+        "(of or self.subject).twin(self.seed)",
         _NORMS,
     ),
     (

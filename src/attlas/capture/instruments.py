@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from attlas.capture.selection import ALL, Selection
@@ -343,13 +345,22 @@ class Finite:
         self._sites.append(site)
         return weights
 
-    def settle(self) -> None:
-        """Name the first site that has a NaN or infinity, if one has.
+    def sums(self) -> Tensor:
+        """A number for each of the weights, which any NaN or infinity in them has spoiled, to be brought over from
+        the device with all else.
+
+        >>> Finite().sums().shape
+        torch.Size([0])
+        """
+        return torch.stack(self._sums) if self._sums else torch.zeros(0)
+
+    def settle(self, sums: NDArray[np.floating] | None = None) -> None:
+        """Name the first site that has a NaN or infinity, if one has; :meth:`sums` may have been brought over.
 
         >>> Finite().settle()
         """
-        known = torch.stack(self._sums).isfinite().tolist() if self._sums else []
-        for site, fine in zip(self._sites, known, strict=True):
+        known = self.sums().double().cpu().numpy() if sums is None else sums
+        for site, fine in zip(self._sites, np.isfinite(known).tolist(), strict=True):
             if not fine:
                 raise not_finite(site)
 

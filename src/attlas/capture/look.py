@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import abc
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,7 @@ from attlas.errors import CapabilityError, TextError
 from attlas.ids import Stream
 from attlas.measures.names import check_measure
 from attlas.measures.norms import gram, value_norms
-from attlas.models import Batch
+from attlas.models import Batch, Example
 from attlas.text import Document, Passage, Segmentation, regroup
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ class Capture:
     joints: dict[str, dict[Stream, Tensor]] = field(default_factory=dict)
     widths: dict[Stream, tuple[int, ...]] = field(default_factory=dict)
     blocks: dict[Stream, tuple[int, ...]] = field(default_factory=dict)
+    inputs: dict[str, Tensor] = field(default_factory=dict, repr=False)
+    written: int | None = None
 
     def heads_of(self, stream: Stream) -> tuple[tuple[int, ...], ...]:
         """The heads of each layer that was captured, by their numbers: not the same where layers differ in them.
@@ -158,10 +160,12 @@ class Capture:
         (6, 12, 4, 4)
         """
         from attlas.views import Scene
+        from attlas.views.regions import with_regions
 
         texts = tuple(document.text for document in self.passage.documents)
         strand = self._strand if joint is None else partial(self._joint_strand, step=joint)
-        return Scene(self.model, texts, tuple(strand(stream) for stream in Stream if stream in self.weights))
+        strands = tuple(strand(stream) for stream in Stream if stream in self.weights)
+        return with_regions(Scene(self.model, texts, strands))
 
     def view(
         self,
@@ -228,7 +232,9 @@ class Capture:
         documents = self.passage.documents
         if self.target is not None:
             documents = documents[:1] if segmentation is self.source else documents[1:]
-        return Sequence.of(segmentation, [d.word(at) for d in documents for at in range(len(d.words))])
+        made = Sequence.of(segmentation, [d.word(at) for d in documents for at in range(len(d.words))])
+        wrote = segmentation is (self.source if self.target is None else self.target)
+        return replace(made, written=self.written if wrote else None)
 
 
 def as_passage(text: Any, target: Any = None) -> Passage:
@@ -282,6 +288,30 @@ def look(
     torch.Size([1, 2, 4, 4])
     """
     example = subject.pieces.encode(as_passage(text, target))
+    return look_at(
+        subject, example, layers=layers, heads=heads, joint=joint, hidden_states=hidden_states,
+        most_weights=most_weights,
+    )  # fmt: skip
+
+
+def look_at(
+    subject: Subject,
+    example: Example,
+    *,
+    layers: Layers | None = None,
+    heads: Heads | None = None,
+    joint: str | Collection[str] = (),
+    hidden_states: bool = False,
+    most_weights: int | None = None,
+) -> Capture:
+    """Look at a passage that is cut into pieces already, whatever stands before and after them.
+
+    >>> from attlas.capture import load
+    >>> subject = load()
+    >>> example = subject.pieces.encode(as_passage("Hi."))
+    >>> look_at(subject, example).weights[Stream.ENCODER].shape
+    torch.Size([6, 12, 4, 4])
+    """
     if example.length > subject.pieces.window:
         raise TextError(
             f"the text has {example.length} pieces and the window of {subject.name} holds {subject.pieces.window}; "
@@ -305,6 +335,7 @@ def look(
             hidden_states=_hidden(output, batch) if hidden_states else {},
             own=subject.pieces.own,
             joints=kept.stacked(),
+            inputs={name: given.cpu() for name, given in batch.inputs.items()},
         )
 
 

@@ -10,6 +10,7 @@ import copy
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import Context
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -44,6 +45,7 @@ from attlas.models import (
     probing_inputs,
     streamed_in,
     take_turns,
+    without_turns,
 )
 from attlas.models.arriving import settle
 
@@ -287,7 +289,9 @@ class Subject:
 
     @cached_property
     def _looked_for_residuals(self) -> tuple[dict[Site, Residual], dict[Site, str]]:
-        return find_residuals(self.model, self.layout, self.seam, probing_inputs(self.model))
+        # Who asks may be in the middle of a pass: no instrument of theirs sees this one, and nobody waits for a turn.
+        with without_turns():
+            return Context().run(find_residuals, self.model, self.layout, self.seam, probing_inputs(self.model))
 
     @property
     def _odd_residual(self) -> str:
@@ -612,14 +616,18 @@ class Subject:
         }
 
     def _counts(self, stream: Stream) -> dict[str, Any]:
-        """Layers and heads of a stream; where layers differ, the heads of each; and where not every block of the
-        model has attention, the block that each layer is, counted from 0."""
+        """Layers and heads of a stream; where layers differ, the heads of each; where not every block of the model
+        has attention, the block that each layer is, counted from 0; and of a pruned model the numbers, from 0, that
+        its heads had before."""
         heads = self.grid(stream).sum(1).tolist()
         blocks = self.blocks(stream)
+        kept = [list(numbers) for site, numbers in self.kept.items() if site.stream == stream]
+        pruned = any(numbers != list(range(count)) for numbers, count in zip(kept, heads, strict=True))
         return {
             "layers": len(heads),
             "heads": heads[0] if len(set(heads)) == 1 else heads,
             **({"blocks": list(blocks)} if blocks else {}),
+            **({"kept": kept} if pruned else {}),
         }
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from attlas.cli import demo, doctor, export, merge, report, serve, verify, view
+from attlas.cli import atlas, demo, doctor, export, merge, report, serve, verify, view
 from attlas.cli.commands import command_for
 from attlas.cli.groups import Listed, plain_group
 from attlas.studies import studies
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 for _module in (demo, view, serve, report, merge, doctor, verify):
     app.command(_module.__name__.rpartition(".")[2])(_module.command)
+app.add_typer(atlas.app, name="atlas", help="Run all that fits a model, and bring together what is found.")
 app.add_typer(export.app, name="export", help="Write heads of a result into a file that another program reads.")
 
 _GROUPS: dict[str, Any] = {}

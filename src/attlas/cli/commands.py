@@ -185,6 +185,11 @@ def run_command(
             arguments[name] = None if given[name] is None else Opening(given[name], **alone)
         elif role == "corpus":
             arguments[name] = reader_of(parameter)(given[name], **how)
+        elif role == "models":
+            alone = {**opening, "adapter": None}
+            arguments[name] = [Opening(each, **alone) for each in reader_of(parameter)(given[name])]
+        elif role == "corpora":  # which are read as each study reads them
+            arguments[name] = given[name] or list(parameter.default)
         elif role == "other corpus":
             target = given.get(f"{name}_target")
             value = given[name]
@@ -247,6 +252,12 @@ def _options(taken: list[inspect.Parameter]) -> list[inspect.Parameter]:
             usual = parameter.default if spare(parameter) else inspect.Parameter.empty
             corpus.append(_option(parameter, parameter.name, told, kind=str, default=usual))
             last += [_plain(name, READING[name], None) for name in asked_of(parameter)]
+            last.append(_plain("limits", LIMITS, None))
+        elif role == "models":
+            corpus.append(_option(parameter, parameter.name, told))
+            last += [_plain(name, kind, _OFF[name]) for name, kind in OPENING.items()]
+        elif role == "corpora":
+            corpus.append(_option(parameter, parameter.name, told, kind=list[str] | None, default=None))
             last.append(_plain("limits", LIMITS, None))
         elif role == "other corpus":
             own.append(_option(parameter, parameter.name, told, kind=(told and told.kind) or str | None))

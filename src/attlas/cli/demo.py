@@ -1,4 +1,4 @@
-"""attlas demo: the main job on the bundled model and sample corpus, with no need of a network."""
+"""attlas demo: the atlas of the bundled model on the sample corpus, with no need of a network."""
 
 from __future__ import annotations
 
@@ -12,27 +12,35 @@ from attlas.run.given import check_given
 from attlas.run.parameters import Help
 
 SENTENCE = "The farmer offered apples to the housekeeper, because he had too many of them."
+TWINS = 1  # which leaves little of the time to random weights
 
 
 @with_shared_options
 def command(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the result.")] = Path("attlas-demo"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the atlas.")] = Path("attlas-demo"),
     seed: Annotated[int, Help("Decides every draw.")] = 0,
+    only: Annotated[str | None, Help("Only these studies, by name, with commas between.")] = None,
+    limit: Annotated[int | None, Help("So many texts for each study, drawn by the seed.", least=1)] = None,
     quiet: bool = False,
 ) -> None:
-    """Survey the bundled model on the sample corpus, and write a report page and a view of one sentence."""
+    """Make the atlas of the bundled model on the sample corpus, and a view of one sentence; goes on after a kill."""
     from attlas.capture import load
-    from attlas.cli.finishing import finish
+    from attlas.cli.atlas import show
+    from attlas.making import make_atlas
     from attlas.run import progress_on
-    from attlas.studies import studies
-    from attlas.studies.survey.call import survey
     from attlas.views import write_page
     from attlas.views.figures import survey_figures
 
     check_given({"out": out, "resume": False})
     subject = load()
-    result = survey(subject, "sample", out=out, seed=seed, progress=progress_on(quiet=quiet))
+    made = make_atlas(
+        subject, "sample", out=out, only=only, limit=limit, seed=seed, twins=TWINS, resume=True,
+        progress=progress_on(quiet=quiet),
+    )  # fmt: skip
     scene = subject.look(SENTENCE).scene()
-    page = write_page(out / "view.html", [scene.with_figures(survey_figures(out, scene))])
+    survey = next((place for place in out.glob("*/survey") if place.is_dir()), None)
+    page = write_page(
+        out / "view.html", [scene.with_figures({} if survey is None else survey_figures(survey, scene))]
+    )
     typer.echo(f"view: {page}")
-    finish(result, studies()["survey"])
+    show(made)

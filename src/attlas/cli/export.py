@@ -44,7 +44,7 @@ def heads(
     result = open_result(folder)
     with told_as_damage(folder):
         choice = choose(result, by, stream, top, at_least)
-    files = export_heads(choice, kind, folder / ENDINGS[kind] if out is None else out, model_id)
+        files = export_heads(choice, kind, folder / ENDINGS[kind] if out is None else out, model_id)
     typer.echo(printable(choice.told))
     for file in files:
         typer.echo(printable(f"{kind}: {file}"))

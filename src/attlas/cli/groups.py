@@ -14,6 +14,7 @@ from attlas.studies import GROUPS, studies
 
 TOOLS = {
     "demo": "look",
+    "atlas": "look",
     "view": "look",
     "serve": "look",
     "report": "use",
@@ -58,8 +59,9 @@ def group_of(name: str) -> str:
     return TOOLS.get(name, "measure") if first is None else first.group
 
 
-def plain_group(plain: str) -> type[TyperGroup]:
-    """A group whose command ``plain`` is meant wherever the first word is none of its commands.
+def plain_group(plain: str, *, alone: bool = False) -> type[TyperGroup]:
+    """A group whose command ``plain`` is meant wherever the first word is none of its commands; with ``alone`` also
+    where there is no word at all.
 
     >>> plain_group("text").__name__
     'Words'
@@ -70,7 +72,8 @@ def plain_group(plain: str) -> type[TyperGroup]:
 
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
             """Put the plain command in front of whatever is none."""
-            if args and args[0] not in self.commands and args[0] != "--help":
+            known = (*self.commands, "--help")
+            if args[0] not in known if args else alone:
                 args = [plain, *args]
             return super().parse_args(ctx, args)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from attlas.pages.page import Page
     from attlas.store import Result
 
-OTHERS = ("examples", "texts", "matches")  # tables that an atlas may hold and that are joined as they are
+OTHERS = ("examples", "texts")  # tables that an atlas may hold and that are joined as they are
 TABLES = {schema.table: schema for schema in schemas.SCHEMAS}
 
 
@@ -64,6 +64,8 @@ def part_of(result: Result, told: Told, *, command: str = "", folder: str = "", 
     measured = str(options.get("measure") or "")
     named, columns = figures(manifest.study, result.tables, told.page.schemas, measure=measured or "weight")
     pairs = alike(result.tables, told.page.schemas)
+    for rows in (columns, *pairs):
+        _as_before_pruning(rows, manifest.model)
     if not len(columns["value"]) and not pairs:
         return None
     model, corpus = str(manifest.model.get("name", "a model")), str(manifest.corpus.get("name", "no corpus"))
@@ -86,6 +88,22 @@ def part_of(result: Result, told: Told, *, command: str = "", folder: str = "", 
         "alike": [{**about, "source": 0, **row} for row in pairs],
     }
     return Part(given, {"heads": heads, **{name: table_of(own, TABLES[name]) for name, own in rows.items()}})
+
+
+def _as_before_pruning(rows: dict[str, Any], model: Mapping[str, Any]) -> None:
+    """Give heads of a pruned model, of one row or of columns, the numbers that they had in the whole one."""
+    for stream, counts in dict(model.get("streams") or {}).items():
+        kept = counts.get("kept") if isinstance(counts, Mapping) else None
+        if not kept:
+            continue
+        here = np.asarray(rows["stream"]) == stream
+        for layer, head in (("layer", "head"), ("other_layer", "other_head")):
+            if head in rows:
+                layers, heads = (np.asarray(rows[name], np.int64) for name in (layer, head))
+                widest = max(map(len, kept))
+                before = np.array([[*numbers, *range(widest - len(numbers))] for numbers in kept], np.int64)
+                moved = np.where(here, before[np.where(here, layers, 0), np.where(here, heads, 0)], heads)
+                rows[head] = moved if moved.ndim else int(moved)
 
 
 def _head_table(named: Sequence[Figure], columns: Mapping[str, NDArray[Any]], about: Mapping[str, str]) -> pa.Table:
@@ -129,7 +147,7 @@ def _models(about: Mapping[str, Any], name: str, tables: Mapping[str, pa.Table])
         }  # fmt: skip
 
 
-_TYPES = {"count": pa.int64(), "index": pa.int64()}
+_TYPES = {"count": pa.int64(), "index": pa.int64(), "flag": pa.bool_()}
 
 
 def arrow_type(column: Column) -> pa.DataType:
@@ -138,7 +156,7 @@ def arrow_type(column: Column) -> pa.DataType:
     >>> arrow_type(Column("layer", "layer", "index")), arrow_type(Column("value", "value", "number"))
     (DataType(int64), DataType(double))
     """
-    if not column.number:
+    if not column.number and column.kind not in _TYPES:
         return pa.dictionary(pa.int32(), pa.string())
     return _TYPES.get(column.kind, pa.float64())
 

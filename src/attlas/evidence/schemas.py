@@ -97,8 +97,17 @@ ALIKE = Schema(
     Column("value", "distance", "number"), *ENDS,
     Column("chance", "mean distance", "number", "from all heads of the stream"), CORPUS, SOURCE,
 )  # fmt: skip
+MATCHES = Schema(
+    "matches", "One row for each pair of heads of two models.",
+    MODEL, Column("other", "other model"), *PLACE, Column("other_layer", "layer of the other", "index"),
+    Column("other_head", "other head", "index"),
+    Column("distance", "distance", "number", "in spreads of heads, over all figures that both models have"),
+    Column("runner_up", "next nearest", "number", "distance of the nearest further head of either model"),
+    Column("matched", "matched", "flag", "nearer to each other, by a tenth, than to any further head"),
+    Column("by", "paired by", labels={"behaviour": "what they do", "number": "number"}),
+)  # fmt: skip
 LEFT_OUT = Schema(
     "left_out", "What was given and is not in the atlas, and why.",
     Column("given", "given", meaning="a folder, or a study and a model"), Column("reason", "why"),
 )  # fmt: skip
-SCHEMAS = (HEADS, SOURCES, MODELS, ROLES, PORTRAITS, DISAGREEMENTS, STANDS_OUT, ALIKE, LEFT_OUT)
+SCHEMAS = (HEADS, SOURCES, MODELS, ROLES, PORTRAITS, DISAGREEMENTS, STANDS_OUT, ALIKE, MATCHES, LEFT_OUT)

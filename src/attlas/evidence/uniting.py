@@ -18,6 +18,7 @@ from pyarrow import compute
 from attlas.evidence import schemas
 from attlas.evidence.disagreement import disagreements
 from attlas.evidence.gathering import OTHERS, TABLES, Part, shaped, table_of
+from attlas.evidence.matching import matches
 from attlas.evidence.portraits import PLACE, nothing
 from attlas.evidence.roles import role_rows
 
@@ -50,6 +51,7 @@ def joined(parts: Sequence[Part], left_out: Iterable[Mapping[str, str]] = ()) ->
     tables["roles"] = table_of(role_rows(), schemas.ROLES)
     tables["portraits"] = _ordered(tables["portraits"], tables["heads"])
     tables["stands_out"] = _strongest(tables["stands_out"])
+    tables["matches"] = table_of(matches(tables["heads"], tables["models"]), schemas.MATCHES)
     tables["disagreements"] = table_of(disagreements(tables["portraits"]), schemas.DISAGREEMENTS)
     told = [*tables["left_out"].to_pylist(), *left_out, *doubled]
     tables["left_out"] = table_of([dict(row) for row in told], schemas.LEFT_OUT)

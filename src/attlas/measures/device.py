@@ -109,8 +109,9 @@ def attend(
         call, lse, packed, nu, most, readers[:, 0].float().contiguous(), sums, rows, received, window, after, launch
     )
     weight, total = sums[..., 2:after], sums[..., 0]
-    norm, length, length_log = weight, total, torch.zeros_like(total)
-    if lengths is not None:
+    if lengths is None:
+        norm, length, length_log = weight, total, torch.zeros_like(total)
+    else:
         norm, length, length_log = sums[..., after + 3 : after + 3 + width], sums[..., after], sums[..., after + 2]
     return (
         mixed.transpose(1, 2), lse, rows[:, :, 0], weight, norm, total, length, rows[:, :, 1], rows[:, :, 2],

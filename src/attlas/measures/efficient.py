@@ -57,6 +57,7 @@ def attend_by_torch(
         within=nothing if near is None else near,
         near=nothing,
         received=nothing if by_key is None else by_key.transpose(2, 3),
+        pairs=nothing,
     )
 
 

@@ -51,9 +51,12 @@ def even_statistics(
     near = torch.zeros(batch, queries, len(OFFSETS), dtype=torch.float64, device=device)
     within, distance = torch.zeros_like(share), torch.zeros_like(share)
     if one_text:
-        seen = {offset: _seen(call, i, i + offset).double() for offset in range(-WINDOW, WINDOW + 1)}
-        near = torch.stack([seen[offset].expand(batch, -1) for offset in OFFSETS], -1) * share[..., None]
-        within = torch.stack([seen[offset].expand(batch, -1) for offset in seen]).sum(0) * share
+        offsets = torch.arange(-WINDOW, WINDOW + 1, device=device)
+        reached = i + offsets[:, None]
+        seen = _seen(call, i.expand(reached.shape).flatten(), reached.flatten())
+        seen = seen.view(-1, len(offsets), queries).double().expand(batch, -1, -1)
+        near = seen[:, WINDOW + OFFSETS[0] : WINDOW + OFFSETS[-1] + 1].transpose(1, 2) * share[..., None]
+        within = seen.sum(1) * share
         distance = _distance(call, sums[..., -1], count, i) * share
     at_pairs = torch.zeros(batch, 0, dtype=torch.float64, device=device)
     if pairs is not None:

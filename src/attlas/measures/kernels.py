@@ -38,7 +38,8 @@ class Attended(NamedTuple):
     nu log alpha, ``length_log`` alpha nu log nu; ``weight_distance`` and ``norm_distance`` alpha |i - j| and alpha nu
     |i - j|. ``within`` are alpha and alpha nu over the keys at most :data:`WINDOW` pieces away, ``near`` alpha at the
     previous, own and next place: all four are 0 where queries and keys are not of one text. ``received`` sums alpha
-    over the queries that count, by how much they do, (batch, head, key). Without lengths, nu is 1.
+    over the queries that count, by how much they do, (batch, head, key). ``pairs`` is alpha at the pairs that are
+    asked for, (batch, head, P). Without lengths, nu is 1.
 
     >>> Attended._fields[:3]
     ('mixed', 'lse', 'top')
@@ -59,11 +60,15 @@ class Attended(NamedTuple):
     within: Tensor
     near: Tensor
     received: Tensor
+    pairs: Tensor
 
 
-def attend(call: AttentionCall, columns: Tensor, lengths: Tensor | None, readers: Tensor) -> Attended:
+def attend(
+    call: AttentionCall, columns: Tensor, lengths: Tensor | None, readers: Tensor, pairs: Tensor | None = None
+) -> Attended:
     """All sums of a call: ``columns`` (batch, 1, key, any) are what keys carry, ``lengths`` nu as (batch, head, key),
-    ``readers`` (batch, 1, query, 1) how much each query counts in what keys receive.
+    ``readers`` (batch, 1, query, 1) how much each query counts in what keys receive, ``pairs`` (batch, P, 2) single
+    pairs of query and key.
 
     >>> q = torch.randn(1, 2, 5, 4)
     >>> call = AttentionCall("site", q, q, q, None, 0.5)
@@ -78,8 +83,16 @@ def attend(call: AttentionCall, columns: Tensor, lengths: Tensor | None, readers
     """
     way, _ = way_of(call)
     if way == "kernel":
-        return Attended(*device.attend(call, columns, lengths, readers, WINDOW))
-    return _of_packed(call, columns, lengths, readers, way)
+        sums = device.attend(call, columns, lengths, readers, WINDOW)
+        return Attended(*(*sums, _weights_of(call, sums[1], pairs)))
+    return _of_packed(call, columns, lengths, readers, pairs, way)
+
+
+def _weights_of(call: AttentionCall, lse: Tensor, pairs: Tensor | None) -> Tensor:
+    """The weights of single pairs, if any are asked for."""
+    if pairs is None or not pairs.shape[1]:
+        return lse.new_zeros(*call.shape[:2], 0)
+    return weights_at(call, lse, pairs)
 
 
 def way_of(call: AttentionCall) -> tuple[str, str]:
@@ -145,7 +158,9 @@ def _weights_at(call: AttentionCall, lse: Tensor, pairs: Tensor) -> Tensor:
     return weights.transpose(1, 2)
 
 
-def _of_packed(call: AttentionCall, columns: Tensor, lengths: Tensor | None, readers: Tensor, way: str) -> Attended:
+def _of_packed(
+    call: AttentionCall, columns: Tensor, lengths: Tensor | None, readers: Tensor, pairs: Tensor | None, way: str
+) -> Attended:
     """The sums by way of packed values."""
     assert call.query is not None
     query, key, value = call.query.float(), call.keys.float(), call.values.float()
@@ -158,7 +173,7 @@ def _of_packed(call: AttentionCall, columns: Tensor, lengths: Tensor | None, rea
     given = (query, key, _packed(value, columns, lengths), call.scaling, call.mask, call.causal, lower, measures)
     if way == "tiles":
         sums = attend_in_tiles(
-            *given, window, readers, softcap=call.softcap, bias=call.bias, sinks=call.sinks
+            *given, window, readers, pairs=pairs, softcap=call.softcap, bias=call.bias, sinks=call.sinks
         )  # fmt: skip
     else:
         sums = attend_by_torch(*given, window, readers)
@@ -187,6 +202,7 @@ def _of_packed(call: AttentionCall, columns: Tensor, lengths: Tensor | None, rea
         within=torch.stack([sums.within[..., -1], sums.within[..., 0]], -1) if one_text else within,
         near=sums.near if one_text and way == "tiles" else _near(call, query, key, lse),
         received=sums.received.transpose(2, 3)[..., 0],
+        pairs=sums.pairs if way == "tiles" else _weights_of(call, lse, pairs),
     )
 
 

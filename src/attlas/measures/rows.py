@@ -24,7 +24,7 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
-from attlas.measures.kernels import OFFSETS, TINY, WINDOW, Attended, attend, way_of, weights_at
+from attlas.measures.kernels import OFFSETS, TINY, WINDOW, Attended, attend, way_of
 from attlas.models import AttentionCall
 
 _BLOCK = 128
@@ -143,14 +143,8 @@ def fast_statistics(
     >>> fast_statistics(call, columns).difference(matrix_statistics(call, columns)) < 1e-4
     True
     """
-    attended = attend(call, columns, lengths, _readers(call, readers))
-    sums = {name: getattr(attended, name) for name in Attended._fields if name != "lse"}
-    at = (
-        attended.lse.new_zeros(*call.shape[:2], 0)
-        if pairs is None or not pairs.shape[1]
-        else weights_at(call, attended.lse, pairs)
-    )
-    return RowStatistics(pairs=at, **sums)
+    attended = attend(call, columns, lengths, _readers(call, readers), pairs)
+    return RowStatistics(**{name: getattr(attended, name) for name in Attended._fields if name != "lse"})
 
 
 def _readers(call: AttentionCall, readers: Tensor | None) -> Tensor:

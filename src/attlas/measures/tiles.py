@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from attlas.measures.single_pairs import SinglePairs
 from attlas.measures.threads import in_threads
 
 TILE = 1 << 18  # scores at a time: a megabyte
@@ -71,8 +72,8 @@ def planes(batch: int, heads: int, size: int) -> Iterator[Planes]:
 
 
 class Sums(NamedTuple):
-    """What comes of tiles: as in :class:`attlas.measures.kernels.Attended`, all with columns, and what keys receive
-    by reader."""
+    """What comes of tiles: as in :class:`attlas.measures.kernels.Attended`, all with columns, what keys receive by
+    reader, and the weights of single pairs."""
 
     out: Tensor
     lse: Tensor
@@ -82,6 +83,7 @@ class Sums(NamedTuple):
     within: Tensor
     near: Tensor
     received: Tensor
+    pairs: Tensor
 
 
 class Seen(NamedTuple):
@@ -136,6 +138,7 @@ def attend_in_tiles(
     window: int | None = None,
     readers: Tensor | None = None,
     *,
+    pairs: Tensor | None = None,
     softcap: float | None = None,
     bias: Tensor | None = None,
     sinks: Tensor | None = None,
@@ -143,8 +146,8 @@ def attend_in_tiles(
     """Sums over keys of (batch, head, piece, width) tensors, as :func:`attlas.measures.kernels.attend` has them; keys
     may have fewer heads.
 
-    ``softcap`` bends scores, ``bias`` (batch or 1, head or 1, query, key) is added to them, and ``sinks`` (head) are
-    the scores of one more key without a value.
+    ``pairs`` (batch, P, 2) are single pairs of query and key. ``softcap`` bends scores, ``bias`` (batch or 1, head or
+    1, query, key) is added to them, and ``sinks`` (head) are the scores of one more key without a value.
 
     >>> q = torch.zeros(1, 1, 3, 4)
     >>> attend_in_tiles(q, q, torch.ones(1, 1, 3, 1), 1.0).lse.exp().round().flatten().tolist()
@@ -152,7 +155,7 @@ def attend_in_tiles(
     >>> attend_in_tiles(q, q, torch.ones(1, 1, 3, 1), 1.0, sinks=torch.zeros(1)).out.flatten().tolist()
     [0.75, 0.75, 0.75]
     """
-    tiles = _Tiles(query, key, value, scale, mask, causal, lower, logs, window, readers, softcap, bias, sinks)
+    tiles = _Tiles(query, key, value, scale, mask, causal, lower, logs, window, readers, pairs, softcap, bias, sinks)
     batch, heads, queries, keys = tiles.shape
     size = queries * keys
     shares = shared_out(list(planes(batch, heads, size)), torch.get_num_threads())
@@ -228,8 +231,8 @@ class _Tiles:
 
     def __init__(
         self, query: Tensor, key: Tensor, value: Tensor, scale: float, mask: Tensor | None, causal: bool, lower: int,
-        logs: int, window: int | None, readers: Tensor | None, softcap: float | None, bias: Tensor | None,
-        sinks: Tensor | None,
+        logs: int, window: int | None, readers: Tensor | None, pairs: Tensor | None, softcap: float | None,
+        bias: Tensor | None, sinks: Tensor | None,
     ) -> None:  # fmt: skip
         batch, heads, queries, _ = query.shape
         keys, wide = key.shape[2], value.shape[3]
@@ -262,6 +265,9 @@ class _Tiles:
         self.seen = seen_by(self.rows, keys, self.mask, self.causal)
         self.later = torch.full((rows, rows), HIDDEN).triu_(1) if self.causal else None
         self.before = torch.ones(rows, rows).tril_() if lower else None
+        self.pairs = None
+        if pairs is not None and pairs.shape[1]:
+            self.pairs = SinglePairs(pairs, heads, self.rows, keys)
         received = 0 if self.reading is None else self.reading.shape[1]
         by_query = {
             "out": (queries, wide), "lse": (queries, 1), "lower": (lower, queries), "logs": (logs, queries),
@@ -275,7 +281,8 @@ class _Tiles:
     def sums(self) -> Sums:
         """What has come out, plane by plane, columns last."""
         by_query = {name: part.transpose(1, 2) if name in _BY_COLUMN else part for name, part in self.raw.items()}
-        return Sums(**by_query, received=self.received)
+        at_pairs = self.raw["lse"][:, :0, 0] if self.pairs is None else self.pairs.found.flatten(0, 1)
+        return Sums(**by_query, received=self.received, pairs=at_pairs)
 
     def carry_out(self, shares: Iterable[Sequence[Planes]]) -> None:
         """Go over some planes, one share after the other."""
@@ -327,6 +334,8 @@ class _Tiles:
         else:
             sinks = self.sinks[here]
             torch.add(out[..., -1:], torch.exp2(sinks if shift is None else sinks - shift), out=whole)
+        if self.pairs is not None:
+            self.pairs.take(slice(some.text, some.text + some.texts), self._heads(some), number, low, weights, whole)
         scores.mul_(weights)
         torch.bmm(self.logged[of_keys], tile.across, out=raw["logs"][by_column])
         if self.reading is not None:
@@ -391,17 +400,20 @@ class _Tiles:
         if self.softcap is not None:
             scores.tanh_().mul_(self.softcap * _LOG2E)
         if self.bias is not None:
-            head = some.first % self.shape[1]
-            bias = self.bias[some.text : some.text + some.texts, head : head + some.heads, rows, keys]
+            bias = self.bias[some.text : some.text + some.texts, self._heads(some), rows, keys]
             by_head = scores.view(some.texts, some.heads, *scores.shape[1:])
             by_head.add_(bias.clamp(min=HIDDEN), alpha=_LOG2E)
 
     def _left(self, some: Planes, rows: slice) -> Tensor:
         """Some queries of some planes, as they lie where that can be."""
-        head = some.first % self.shape[1]
         if some.texts == 1:
-            return self.query[some.text, head : head + some.heads, rows]
+            return self.query[some.text, self._heads(some), rows]
         return self.query[some.text : some.text + some.texts, :, rows].flatten(0, 1)
+
+    def _heads(self, some: Planes) -> slice:
+        """Of each of their texts, the heads of some planes."""
+        head = some.first % self.shape[1]
+        return slice(head, head + some.heads)
 
     def _right(self, some: Planes) -> Tensor:
         """Keys of some planes that share them with others."""

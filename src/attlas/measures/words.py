@@ -76,9 +76,10 @@ def group(
     row = np.repeat(np.arange(len(counts)), counts)
     place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
     place += np.array(starts if starts is not None else [0] * len(counts), np.int64)[row]
-    members = np.zeros((len(segmentations), words + 1, width), np.float32)
-    members[row, np.where(word < 0, words, word), place] = 1.0
-    return Grouping(onto(members, device), onto(present_words(segmentations), device))
+    flat = (row * (words + 1) + np.where(word < 0, words, word)) * width + place
+    members = torch.zeros(len(segmentations), words + 1, width, device=device)
+    members.view(-1).index_fill_(0, onto(flat, device), 1.0)
+    return Grouping(members, onto(present_words(segmentations), device))
 
 
 def present_words(segmentations: Sequence[Segmentation]) -> NDArray[np.bool_]:

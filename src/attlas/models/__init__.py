@@ -25,7 +25,7 @@ from attlas.models.residuals import Residual, find_residuals
 from attlas.models.seam import AttentionCall, Instrument, Seam
 from attlas.models.sites import Layout, output_matrix
 from attlas.models.streaming import streamed_in
-from attlas.models.turns import take_turns
+from attlas.models.turns import take_turns, without_turns
 
 __all__ = [
     "HEADS",
@@ -65,4 +65,5 @@ __all__ = [
     "take_turns",
     "untrained",
     "with_head",
+    "without_turns",
 ]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -93,6 +94,11 @@ class Circuits:
     def pieces(self) -> int:
         """How many pieces the vocabulary has."""
         return len(self.unembedding)
+
+    @cached_property
+    def between(self) -> Tensor:
+        """From the end of a model back to its beginning, over all pieces: W_U W_E, (hidden, hidden)."""
+        return self.unembedding.T @ self.embedding
 
     def logits(self, states: Tensor, pieces: Tensor | None = None) -> Tensor:
         """What a state, or part of one, adds to the logits of all pieces, or of some, but for the scale of the norm.

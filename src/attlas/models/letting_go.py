@@ -4,7 +4,7 @@ Weights on a device go to the host's memory; those on the host into a file witho
 process. They are not read from the model's own files again: a model that was changed in memory, has an adapter on, or
 came from no file at all comes back to the last bit. Meanwhile every parameter keeps its shape, format and device, so
 that whoever describes the model says the same as before, and holds no numbers: it is a single NaN that is read over
-and over. Who runs the model is refused.
+and over. Who runs the model, or any part of it, is refused, in every thread.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from attlas.errors import CapabilityError, PlanError
 from attlas.models.fingerprints import _is_plain
-from attlas.models.hooks import Hooks
+from attlas.whole import UNFINISHED
 
 
 class _View(NamedTuple):
@@ -71,9 +71,8 @@ def let_go(name: str, model: nn.Module, folder: Path | None = None) -> Iterator[
         file = _file(name, sum(s.nbytes() for (place, _), (s, _) in memories.items() if place.type == "cpu"), folder)
         kept.enter_context(file)
         away: list[tuple[list[_View], torch.device, int, Tensor | None]] = []
-        hooks = kept.enter_context(Hooks())
-        for module in (model, getattr(model, "base_model", model)):
-            hooks.before(module, _refusing(name))
+        for module in model.modules():  # whichever part is run, and by whom, so that nobody reads a NaN
+            kept.callback(module.register_forward_pre_hook(_refusing(name)).remove)
         try:
             while memories:
                 (place, _), (storage, views) = memories.popitem()
@@ -125,7 +124,7 @@ def _file(name: str, size: int, folder: Path | None) -> IO[bytes]:
             f"{place}: the weights of {name}, which are let go of for the time of its untrained twins, take "
             f"{size / 1e9:.1f} GB, and the disk has {free / 1e9:.1f}; make room, or give --twin none"
         )
-    return tempfile.TemporaryFile(dir=place)
+    return tempfile.TemporaryFile(dir=place, prefix=".weights-", suffix=UNFINISHED)  # a name only where it must be
 
 
 def _fill(file: IO[bytes], flat: Tensor) -> None:
@@ -140,6 +139,9 @@ def _fill(file: IO[bytes], flat: Tensor) -> None:
 
 def _refusing(name: str) -> Any:
     def refuse(*_: Any) -> None:
-        raise CapabilityError(f"{name}: its weights have been let go of, for the time of its untrained twins")
+        raise CapabilityError(
+            f"{name}: its weights have been let go of, for the time of its untrained twins; wait for the run of "
+            "these, or give it --twin beside"
+        )
 
     return refuse

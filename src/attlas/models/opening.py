@@ -596,11 +596,12 @@ def _streaming(shown: str, kind: type[PreTrainedModel] | None, config: Any) -> A
 
 
 def _own_head(config: Any) -> str | None:
-    """The head that a checkpoint is opened with where nobody asks for one: a decoder's for writing."""
+    """The head that a checkpoint is opened with where nobody asks for one: a decoder's for writing, also where the
+    checkpoint does not say what it was saved from."""
     import transformers
 
     saved_as = [str(name) for name in getattr(config, "architectures", None) or ()]
-    if config.is_encoder_decoder or not any(name.endswith(WRITING) for name in saved_as):
+    if config.is_encoder_decoder or (saved_as and not any(name.endswith(WRITING) for name in saved_as)):
         return None
     reads_both_ways = type(config) in transformers.AutoModelForMaskedLM._model_mapping
     if reads_both_ways and not getattr(config, "is_decoder", False):

@@ -25,6 +25,7 @@ from attlas.errors import CapabilityError, ModelError, TextError
 from attlas.ids import Stream
 from attlas.models.devices import onto
 from attlas.models.inputs import takes
+from attlas.models.laid import Laid
 from attlas.models.spm import encode_spm, has_spm
 from attlas.text import Document, Passage, Segmentation, segment
 
@@ -93,6 +94,17 @@ class Side:
     encoded: tuple[Encoded, ...]
     real: Tensor
     known: tuple[int, ...] | None = field(default=None, repr=False, compare=False)  # starts, where no device is asked
+
+    @cached_property
+    def laid(self) -> Laid:
+        """Its pieces, one text behind the other, in arrays on the host.
+
+        >>> e = Encoded((5, 6), (0, 0), ("", ""), Segmentation(("a", "b"), (0, 1), (0, 0), 2))
+        >>> import torch
+        >>> Side((e, e), torch.ones(2, 2, dtype=torch.bool)).laid.word.tolist()
+        [0, 1, 2, 3]
+        """
+        return Laid.of([encoded.segmentation for encoded in self.encoded], self.starts)
 
     @cached_property
     def starts(self) -> tuple[int, ...]:

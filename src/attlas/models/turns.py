@@ -10,7 +10,8 @@ Instruments belong to the thread that puts them on, and each piece of work has a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from threading import Condition, Thread, local
 
 import torch
@@ -107,6 +108,29 @@ def give_way() -> None:
         group, number = turn
         group.pass_on(number)
         group.wait(number)
+
+
+@contextmanager
+def without_turns() -> Iterator[None]:
+    """Go on without giving way, for the length of a ``with`` block: for a pass that one of them makes by itself,
+    and whose outcome the others wait for.
+
+    >>> said = []
+    >>> def count(name):
+    ...     with without_turns():
+    ...         said.append(f"{name}0")
+    ...         give_way()
+    ...     said.append(f"{name}1")
+    >>> take_turns([lambda: count("a"), lambda: count("b")])
+    >>> said
+    ['a0', 'a1', 'b0', 'b1']
+    """
+    turn = getattr(_HERE, "turn", None)
+    _HERE.turn = None
+    try:
+        yield
+    finally:
+        _HERE.turn = turn
 
 
 def leave_until_last(do: Callable[[], None]) -> bool:

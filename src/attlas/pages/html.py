@@ -52,8 +52,9 @@ def tag(name: str, *inside: Any, **attributes: Any) -> Markup:
     return Markup(whole).format(name=Markup(name), said=said, inside=Markup("").join(inside))
 
 
-def html_page(page: Page, result: Result, *, command: str = "") -> str:
-    """Write the whole page; ``command`` is the line that repeats the run.
+def html_page(page: Page, result: Result, *, command: str = "", around: Sequence[tuple[str, str]] = ()) -> str:
+    """Write the whole page; ``command`` is the line that repeats the run, ``around`` are names and places of
+    other pages, which stand on top.
 
     >>> from attlas.store import Manifest, Result
     >>> result = Result(Manifest("toy", model={"name": "<tiny>"}), {"heads": {"head": [0]}})
@@ -66,7 +67,8 @@ def html_page(page: Page, result: Result, *, command: str = "") -> str:
     charts = [chart for chart in page.charts() if chart.fits(tables)]
     title = str(as_prose(page.title, **tables.names))
     shown = [_section(section, tables) for section in sections]
-    body = Markup("\n").join([*_opening(page, tables, title), *shown, *_closing(page, tables, command)])
+    opening = [*_around(around), *_opening(page, tables, title)]
+    body = Markup("\n").join([*opening, *shown, *_closing(page, tables, command)])
     named = {section.key: section.short or section.title for section in sections}
     named |= ({"words": "Words"} if page.words else {}) | {"made": "How it was made"}
     links = Markup("").join(tag("a", name, href=f"#{key}") for key, name in named.items())
@@ -150,6 +152,14 @@ def _opening(page: Page, tables: Tables, title: str) -> list[Markup]:
     if found:
         parts.append(_titled("found", "What was found", tag("ol", *map(_finding, found), class_="findings")))
     return parts
+
+
+def _around(links: Sequence[tuple[str, str]]) -> list[Markup]:
+    """Links to other pages."""
+    if not links:
+        return []
+    named = (tag("a", name, href=place) for name, place in links)
+    return [tag("nav", *named, class_="around", aria_label="Other pages")]
 
 
 def _titled(key: str, title: str, *inside: Markup) -> Markup:

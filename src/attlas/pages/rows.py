@@ -58,12 +58,11 @@ class Rows(Sequence[Row]):
 
     def where(self, test: Callable[[Row], bool] | None = None, /, **equal: Any) -> Rows:
         """The rows that pass a test and whose columns have these values (one, or one of a list)."""
-        wanted = {name: value if isinstance(value, list | tuple | set) else (value,) for name, value in equal.items()}
-        return Rows(
-            row
-            for row in self
-            if all(row.get(name) in values for name, values in wanted.items()) and (test is None or test(row))
-        )
+        rows = self._rows
+        for name, value in equal.items():
+            values = value if isinstance(value, list | tuple | set) else (value,)
+            rows = [row for row in rows if row.get(name) in values]
+        return Rows(rows if test is None else [row for row in rows if test(row)])
 
     def known(self, *columns: str) -> Rows:
         """The rows that have a value in all of these columns."""

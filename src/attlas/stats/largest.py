@@ -61,8 +61,13 @@ class Largest:
             raise StatsError(f"cells are 0 to {self.cells - 1}, and {c.min()} to {c.max()} came")
         if not np.isfinite(v).all():
             raise NumberError(f"a case came with the value {v[~np.isfinite(v)][0]}")
-        for cell in np.unique(c):
-            here = c == cell
+        order = np.argsort(c, kind="stable")
+        for here in np.split(order, np.flatnonzero(np.diff(c[order])) + 1) if len(order) else ():
+            cell, values = c[here[0]], v[here]
+            least = self._values[cell].min()  # what is less is not kept
+            if len(values) > self.keep > 0:
+                least = max(least, np.partition(values, -self.keep)[-self.keep])
+            here = here[values >= least]
             self._keep(cell, v[here], p[here])
 
     def _keep(self, cell: int, values: NDArray[np.float64], places: NDArray[np.int64]) -> None:

@@ -56,12 +56,18 @@ class PooledMean:
         return {"shape": self.shape, "blocks": self.blocks}
 
     def update(
-        self, sums: ArrayLike, counts: ArrayLike, units: Sequence[int] | NDArray[np.int64] | None = None
+        self,
+        sums: ArrayLike,
+        counts: ArrayLike,
+        units: Sequence[int] | NDArray[np.int64] | None = None,
+        *,
+        among: NDArray[np.bool_] | None = None,
     ) -> None:
         """Take in some texts: for each, the sum of the quantity in each cell, the number of cases, and its unit.
 
         ``sums`` has the shape (texts, *shape). ``counts`` has the same number of axes and broadcasts to it, or is
         one number per text, or one number for all. ``units`` are numbers from 0, the same for all texts of a unit.
+        ``among`` says which of the texts are meant, all if left out.
 
         >>> mean = PooledMean(shape=(2,))
         >>> mean.update([[1.0, 3.0], [5.0, 3.0]], counts=[1, 2], units=[0, 1])
@@ -72,12 +78,20 @@ class PooledMean:
         if s.ndim == 0 or s.shape[1:] != self.shape:
             raise StatsError(f"sums of shape (texts, {str(self.shape)[1:-1]}) were expected, and {s.shape} came")
         n = aligned(np.asarray(counts, dtype=np.float64), s.shape)
-        check_numbers(s, n)
         places = self._places(len(s), units)
-        for place in np.unique(places):
-            of_block = places == place
-            self._sums[place] += s[of_block].sum(0)
-            self._counts[place] += n[of_block].sum(0)
+        texts = np.arange(len(s)) if among is None else np.flatnonzero(among)
+        order = texts[np.argsort(places[texts], kind="stable")]
+        made = []  # nothing is taken in before all has been looked at
+        for rows in _runs(places[order], self._sums[0].size):
+            some = order[rows]
+            own, first, count = np.unique(places[some], return_index=True, return_counts=True)
+            of_sums, of_counts = s[some], n[some]
+            if not _sound(of_sums, of_counts):
+                check_numbers(s[texts], n[texts])
+            made.append((own, _by_block(of_sums, first, count), _by_block(of_counts, first, count)))
+        for blocks, of_sums, of_counts in made:
+            self._sums[blocks] += of_sums
+            self._counts[blocks] += of_counts
 
     def _places(self, texts: int, units: Sequence[int] | NDArray[np.int64] | None) -> NDArray[np.int64]:
         """The block of each text."""
@@ -148,6 +162,35 @@ class PooledMean:
         return mean
 
 
+AT_ONCE = 1 << 17  # numbers, a megabyte
+
+
+def _runs(places: NDArray[np.int64], cells: int) -> list[slice]:
+    """Texts that are looked at together, of whole blocks each, few enough to stay at hand; in the order of their
+    blocks."""
+    if not len(places):
+        return []
+    most, begins, last = max(1, AT_ONCE // max(1, cells)), [0], 0
+    for end in [*(np.flatnonzero(np.diff(places)) + 1).tolist(), len(places)]:
+        if end - begins[-1] > most and last > begins[-1]:
+            begins.append(last)
+        last = end
+    return [slice(begin, end) for begin, end in zip(begins, [*begins[1:], len(places)], strict=True)]
+
+
+def _by_block(values: NDArray[np.float64], first: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The values of texts, (text, ...), of one block behind those of another, summed block by block."""
+    if (
+        values.size == len(values) or len(first) < count.max()
+    ):  # of single numbers numpy adds many in an order of its own
+        return np.stack([values[begin : begin + texts].sum(0) for begin, texts in zip(first, count, strict=True)])
+    summed = values[first]
+    for number in range(1, int(count.max())):  # the second text of all blocks that have two, and so on
+        has = np.flatnonzero(count > number)
+        summed[has] += values[first[has] + number]
+    return summed
+
+
 def aligned(counts: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Counts with the axes of the sums, one for each text; a single axis always means texts, and the others may be
     of size 1.
@@ -162,6 +205,13 @@ def aligned(counts: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.f
         raise StatsError(f"counts of shape {shape}, or one per text, were expected, and {counts.shape} came")
     counts = counts.reshape([1] * len(shape)) if counts.ndim == 0 else counts
     return np.broadcast_to(counts, (shape[0], *counts.shape[1:]))
+
+
+def _sound(s: NDArray[np.float64], n: NDArray[np.float64]) -> bool:
+    """Whether :func:`check_numbers` has nothing to look for."""
+    if not np.isfinite(s.sum()) or not np.isfinite(n.sum()) or (n < 0).any():
+        return False
+    return bool(n.all() or not ((n == 0) & (s != 0)).any())
 
 
 def check_numbers(s: NDArray[np.float64], n: NDArray[np.float64]) -> None:

@@ -195,7 +195,7 @@ class Result:
         where = self.folder if out is None else Path(out)
         if where is None:
             raise StoreError("this result lies in memory alone; say where its page is to go, or save it first")
-        return write_page(page_of(self), where)
+        return write_page(page_of(self, alone=out is not None), where)
 
     def show(self, height: int = 800) -> Any:
         """The result's page in a notebook, in a frame of its own.
@@ -207,7 +207,7 @@ class Result:
         """
         from attlas.studies.reporting import Frame, page_of
 
-        return Frame(page_of(self), height)
+        return Frame(page_of(self, alone=True), height)
 
     def to_csv(self, path: str | Path, name: str | None = None) -> Path:
         """Write a table, the main one or the one named, as comma-separated values.

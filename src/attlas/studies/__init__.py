@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import pkgutil
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -42,6 +42,28 @@ ENTRY_POINTS = "attlas.studies"
 
 
 @dataclass(frozen=True)
+class Fits:
+    """How a study takes part in an atlas (:mod:`attlas.making`): what it needs, and how it is called there.
+
+    ``needs`` are names of what a model and a corpus must have (``attlas.making.needs.NEEDS`` lists them: a treebank,
+    coreference, a task ...), or places of functions of a subject and a corpus, "package.module:function", that give a
+    sentence about what is lacking, else nothing. A ``heavy`` study takes part only where it is named. One that
+    ``gives`` the results of other studies in one pass, each in a folder of its name, is run in their place where all
+    of them are wanted. ``options`` are what it is called with, ``by_text`` is the place of a function that gives its
+    figures of single texts, for examples.
+
+    >>> Fits(needs=("treebank",)).heavy
+    False
+    """
+
+    needs: tuple[str, ...] = ()
+    heavy: bool = False
+    gives: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    by_text: str = ""
+
+
+@dataclass(frozen=True)
 class Study:
     """The record of a study: names of things, imported only when they are asked for.
 
@@ -50,8 +72,9 @@ class Study:
     prints what the call has given, where that is not one result with a page; ``--json`` prints what its method
     ``as_json`` gives instead. ``lines`` is the place of a function
     that takes what the call takes and gives one record after another, where ``--json`` prints those, a line each, and
-    no result is written. ``sayings`` is the place of what it has to say of single heads in an atlas
-    (:mod:`attlas.evidence.saying`); figures of a study of another package that has none are told in general words.
+    no result is written. ``fits`` says how it takes part in an atlas, where it does, and ``sayings`` is the place of
+    what it has to say of single heads there (:mod:`attlas.evidence.saying`); figures of a study of another package
+    that has none are told in general words.
 
     >>> Study("survey", "attlas.studies.survey.call:survey").words
     ('survey',)
@@ -64,6 +87,7 @@ class Study:
     command: str = ""
     after: str = ""
     lines: str = ""
+    fits: Fits | None = None
     sayings: str = ""
 
     @property

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attlas.errors import PlanError, StoreError
+from attlas.errors import PlanError, StoreError, printable
 from attlas.ids import paper_label
 from attlas.whole import write_whole
 
@@ -205,7 +205,7 @@ def _vllm_hook(choice: Choice, out: Path, model_id: str) -> list[Path]:
 def _qrhead(choice: Choice, out: Path, model_id: str) -> list[Path]:
     heads = ",".join(f"{figure.layer}-{figure.head}" for figure in choice.heads)
     lines = [
-        f"# {choice.told}".replace("\n", " "),
+        f"# {printable(choice.told)}",  # in which nothing ends a line, and the comment with it
         f"attn_head_set: {json.dumps(heads)}",
         f"model_base_class: {json.dumps(Path(model_id).name)}",
         f"model_name_or_path: {json.dumps(model_id)}",
@@ -242,11 +242,13 @@ def _duo(choice: Choice, out: Path, model_id: str) -> list[Path]:
 def _gates(choice: Choice) -> list[dict[int, float]]:
     """A gate for every head, by layer: its own figure where that is a gate, else 1 for those that were chosen."""
     chosen = {(figure.layer, figure.head) for figure in choice.heads}
-    gates: list[dict[int, float]] = [{} for _ in range(1 + max(figure.layer for figure in choice.every))]
+    gates: dict[int, dict[int, float]] = {}
     for figure in choice.every:
         gate = figure.value if choice.gates else float((figure.layer, figure.head) in chosen)
-        gates[figure.layer][figure.head] = min(1.0, max(0.0, gate))
-    return gates
+        if not math.isfinite(gate):
+            raise StoreError(f"head {figure.label} has no gate in this result; make it again")
+        gates.setdefault(figure.layer, {})[figure.head] = min(1.0, max(0.0, gate))
+    return [gates[layer] for layer in sorted(gates)]
 
 
 def sharing_of(result: Result, stream: str) -> list[list[list[int]]]:

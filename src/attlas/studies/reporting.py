@@ -15,6 +15,7 @@ from attlas.run.parameters import Help, asked_of, help_of, role_of
 from attlas.store.damage import told_as_damage
 from attlas.store.manifest import SCHEMA
 from attlas.studies import Study, studies
+from attlas.studies.surroundings import around
 from attlas.whole import write_whole
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from attlas.store.schema import Schema
 
 
-def page_of(result: Result) -> str:
-    """The page of a result, as HTML.
+def page_of(result: Result, *, alone: bool = False) -> str:
+    """The page of a result, as HTML: one that lies in an atlas links to its pages, unless it is to stand alone.
 
     >>> from attlas.store import Manifest, Result
     >>> page_of(Result(Manifest("cooking"), {"heads": {"layer": [0]}}))
@@ -40,7 +41,8 @@ def page_of(result: Result) -> str:
         return html_page(study.load_page(), result, command=command_line(result.manifest))
     with told_as_damage(result.folder):
         require_schemas(result)
-        return html_page(study.load_page(), result, command=command_line(result.manifest))
+        links = [] if alone else around(result.folder)
+        return html_page(study.load_page(), result, command=command_line(result.manifest), around=links)
 
 
 def study_of(manifest: Manifest) -> Study:
@@ -124,7 +126,7 @@ def write_report(result_folder: Path | str, out: Path | str | None = None) -> Pa
     attlas.errors.StoreError: ...
     """
     folder = Path(result_folder)
-    return write_page(page_of(open_result(folder)), folder if out is None else Path(out))
+    return write_page(page_of(open_result(folder), alone=out is not None), folder if out is None else Path(out))
 
 
 def write_page(page: str, target: Path) -> Path:

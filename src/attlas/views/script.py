@@ -2,7 +2,8 @@
 
 The modules in ``static/`` are plain ES modules that import each other by name. A page that must stand alone cannot
 load them one by one, so they are joined: each becomes a function of its own, in the order of their imports, and hands
-out what it exports. Nothing is minified or rewritten beyond its import and export lines.
+out what it exports. Nothing is minified or rewritten beyond its import and export lines. Another package may join
+modules of its own with these: a module is looked for in each of the packages that are named, in their order.
 
 The views are listed once, in ``views.json``: name, title, what is said above the picture. From it two modules are
 made: ``records``, the list itself, and ``views``, each record together with the module of its name, ``head.js``
@@ -34,7 +35,7 @@ def view_records() -> list[dict[str, Any]]:
     """The views, as ``views.json`` lists them; with ``ofOneHead`` one shows what heads taken together do not have.
 
     >>> [record["name"] for record in view_records()]
-    ['head', 'model', 'neuron', 'matrix']
+    ['head', 'model', 'neuron', 'matrix', 'text']
     """
     records: list[dict[str, Any]] = json.loads(static("views.json"))
     return records
@@ -59,34 +60,35 @@ def viewer_styles() -> str:
     return static("viewer.css") + static("card.css")
 
 
-def join(entry: str) -> str:
-    """One script of a module and all it imports, directly or not.
+def join(entry: str, *packages: str) -> str:
+    """One script of a module and all it imports, directly or not; ``packages`` have a folder ``static`` of modules,
+    and the viewer's are found where none of these has one of the name.
 
     >>> join("palette").startswith("const $palette = (() => {")
     True
     """
     done: list[str] = []
     parts: list[str] = []
-    _add(entry, (), done, parts)
+    _add(entry, (), done, parts, (*packages, "attlas.views"))
     return "\n".join(parts)
 
 
-def _add(name: str, path: tuple[str, ...], done: list[str], parts: list[str]) -> None:
+def _add(name: str, path: tuple[str, ...], done: list[str], parts: list[str], packages: tuple[str, ...]) -> None:
     if name in path:
-        raise RuntimeError(f"the viewer's modules import each other in a circle: {' > '.join((*path, name))}")
+        raise RuntimeError(f"these modules import each other in a circle: {' > '.join((*path, name))}")
     if name in done:
         return
-    source = _source(name)
+    source = _source(name, packages)
     for match in _IMPORT.finditer(source):
-        _add(match[2], (*path, name), done, parts)
+        _add(match[2], (*path, name), done, parts, packages)
     exported = [match[1] for match in _EXPORT.finditer(source)]
     body = _EXPORT.sub("", _IMPORT.sub(lambda m: f"const {{{m[1]}}} = ${m[2]};", source))
     parts.append(f"const ${name} = (() => {{\n{body}\nreturn {{ {', '.join(exported)} }};\n}})();")
     done.append(name)
 
 
-def _source(name: str) -> str:
-    """A module as it lies in its file, or as it is made of the list of views."""
+def _source(name: str, packages: tuple[str, ...]) -> str:
+    """A module as it lies in the file of the first package that has it, or as it is made of the list of views."""
     if name == "records":
         return f"export const RECORDS = {json.dumps(view_records(), ensure_ascii=False)};"
     if name == "views":
@@ -95,4 +97,8 @@ def _source(name: str) -> str:
         merged = ", ".join(f"{{ ...RECORDS[{at}], ...{view}View }}" for at, view in enumerate(names))
         lines = ['import { RECORDS } from "./records.js";', *imports, f"export const VIEWS = [{merged}];"]
         return "\n".join(lines)
-    return static(f"{name}.js")
+    lying = (files(package).joinpath("static", f"{name}.js") for package in packages)
+    module = next((file for file in lying if file.is_file()), None)
+    if module is None:
+        raise RuntimeError(f"there is no module {name}.js in {' or '.join(packages)}")
+    return module.read_text(encoding="utf-8")

@@ -1,5 +1,6 @@
 """How much attention do pronouns give to the nearest noun before them? A study from outside attlas."""
 
-from attlas.studies import Study
+from attlas.studies import Fits, Study
 
-STUDY = Study("pronouns", call="attlas_pronouns.call:pronouns", page="attlas_pronouns.page:PAGE")
+CALL, PAGE = "attlas_pronouns.call:pronouns", "attlas_pronouns.page:PAGE"
+STUDY = Study("pronouns", call=CALL, page=PAGE, fits=Fits(needs=("tags",)))

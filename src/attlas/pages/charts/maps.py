@@ -29,6 +29,7 @@ from attlas.store.schema import Column
 _FAINT = "rgba(128, 128, 128, 0.12)"
 _WRITTEN = 16  # columns up to which numbers stand in the cells
 _ROOM = 32  # pixels that a number takes
+_SHORT = 12  # letters; longer names stand upright over their columns
 
 
 def head_map(
@@ -93,8 +94,11 @@ def grid(
         base = placed.transform_aggregate(
             shown="mean(shown)", groupby=["across", "up", x, y]
         ).transform_calculate(shade="datum.shown")  # fmt: skip
-        tilted = alt.Axis(labelAngle=0 if len(columns) <= _WRITTEN else -45, labelOverlap=True, orient="top")
-        across = alt.X("across:O", title=sketch.called(x), sort=columns, axis=tilted)
+        names = sketch.schema[x].labels or {}
+        upright = any(len(str(names.get(value, value))) > _SHORT for value in columns)  # long ones, read from below
+        angle = -90 if upright else 0 if len(columns) <= _WRITTEN else -45
+        tilted = alt.Axis(labelAngle=angle, labelOverlap=not upright, labelLimit=160, orient="top")
+        across = alt.X("across:O", title=None if upright else sketch.called(x), sort=columns, axis=tilted)
         title = sketch.called(y) if sketch.schema[y].kind == "index" else None
         up = alt.Y("up:O", title=title, sort=lines, axis=alt.Axis(labelLimit=220))
         tooltip = [

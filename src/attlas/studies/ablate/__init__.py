@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from attlas.studies import Study
+from attlas.studies import Fits, Study
 
 STUDY = Study(
     "ablate",
     call="attlas.studies.ablate.call:ablate",
     page="attlas.studies.ablate.page:PAGE",
     group="cut",
+    fits=Fits(needs=("task",), heavy=True),
     sayings="attlas.studies.shared.cutting.sayings:SAYINGS",
 )

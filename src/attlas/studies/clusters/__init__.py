@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
-from attlas.studies import Study
+from attlas.studies import Fits, Study
 
-STUDY = Study("clusters", call="attlas.studies.clusters.call:clusters", page="attlas.studies.clusters.page:PAGE")
+STUDY = Study(
+    "clusters",
+    call="attlas.studies.clusters.call:clusters",
+    page="attlas.studies.clusters.page:PAGE",
+    fits=Fits(),
+)

@@ -122,20 +122,18 @@ class _Pass(Pass):
                     f"{stream} pairs": found.pairs, f"{stream} own": found.entropies,
                     f"{stream} figures": together(kept.figures, self.heads[stream]),
                 }  # fmt: skip
-        self._landing = Landing(landing)
+        self._landing = Landing({**landing, "finite": self._asked.sums()})
 
     def give(self, bundle: Bundle) -> None:
         """Take the sums of all texts into the bundle."""
-        self._asked.settle()
         arrays = self._landing.arrays()
+        self._asked.settle(arrays["finite"])
         for stream, kept in self.kept.items():
             if not kept.figures:
                 continue
             sums, queries = arrays[f"{stream} pairs"], np.array(kept.queries, dtype=np.float64)
             for half in HALVES:
-                own = self.halves == half
-                if own.any():
-                    bundle[f"{stream}-pairs-{half}"].update(sums[own], queries[own], self.units[own])
+                bundle[f"{stream}-pairs-{half}"].update(sums, queries, self.units, among=self.halves == half)
             _give_layers(bundle, stream, sums, self.heads[stream], queries, self.units)
             figures, counts = _figures(arrays[f"{stream} figures"], arrays[f"{stream} own"], kept, stream)
             bundle[f"{stream}-figures"].update(figures, counts[:, None], self.units)

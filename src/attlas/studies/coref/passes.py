@@ -211,15 +211,15 @@ class _Pass(Pass):
         if self.sums:
             followed = {} if self.followed is None else {"followed": self.followed}
             heads = self.study.grid.sum(1).tolist()
-            self._landing = Landing({"sums": together(self.sums, heads), **followed})
+            self._landing = Landing({"sums": together(self.sums, heads), "finite": self._finite.sums(), **followed})
 
     def give(self, bundle: Bundle) -> None:
         """Take the sums of all layers into the bundle."""
         if not self.sums:
             return
         assert self.asked is not None
-        self._finite.settle()
         study, arrays = self.study, self._landing.arrays()
+        self._finite.settle(arrays["finite"])
         sums = on_grid(arrays["sums"], study.grid)
         counts = np.stack([window.question.kinds().sum(0) for window in self.windows])
         units = [window.unit for window in self.windows]

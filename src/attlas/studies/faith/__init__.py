@@ -8,6 +8,12 @@ the words they name does (:mod:`~attlas.studies.faith.erasing`), what other atte
 
 from __future__ import annotations
 
-from attlas.studies import Study
+from attlas.studies import Fits, Study
 
-STUDY = Study("faith", call="attlas.studies.faith.call:faith", page="attlas.studies.faith.page:PAGE", group="test")
+STUDY = Study(
+    "faith",
+    call="attlas.studies.faith.call:faith",
+    page="attlas.studies.faith.page:PAGE",
+    group="test",
+    fits=Fits(needs=("labels",), heavy=True),
+)

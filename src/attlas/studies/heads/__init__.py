@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
-from attlas.studies import Study
+from attlas.studies import Fits, Study
 
-STUDY = Study("heads", call="attlas.studies.heads.call:heads", group="measure")
+STUDY = Study(
+    "heads",
+    call="attlas.studies.heads.call:heads",
+    group="measure",
+    fits=Fits(needs=("treebank",), gives=("survey", "relations", "clusters")),
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attlas.studies import Study
+from attlas.studies import Fits, Study
 
 STUDY = Study(
     "keywords-study",
@@ -10,5 +10,6 @@ STUDY = Study(
     page="attlas.studies.keywords_study.page:PAGE",
     group="use",
     command="keywords study",
+    fits=Fits(needs=("key phrases",), heavy=True),
     sayings="attlas.studies.keywords_study.sayings:SAYINGS",
 )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from attlas.studies import Study
+from attlas.studies import Fits, Study
 
 STUDY = Study(
     "noop",
     call="attlas.studies.noop.call:noop",
     page="attlas.studies.noop.page:PAGE",
     group="test",
+    fits=Fits(needs=("loss",)),
     sayings="attlas.studies.noop.sayings:SAYINGS",
 )

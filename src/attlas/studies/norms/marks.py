@@ -42,7 +42,7 @@ class DrawnPairs:
 
 
 def pairs_by_class(
-    queries: Side, keys: Side, kinds: NDArray[np.int64], passages: Sequence[Passage], *, causal: bool, seed: int
+    queries: Side, keys: Side, kinds: NDArray[np.int16], passages: Sequence[Passage], *, causal: bool, seed: int
 ) -> DrawnPairs:
     """Draw pairs of every class of key and of all, at most 40 of each from one text; ``kinds`` are the numbers of the
     keys' classes."""

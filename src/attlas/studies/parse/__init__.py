@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
-from attlas.studies import Study
+from attlas.studies import Fits, Study
 
-STUDY = Study("parse", call="attlas.studies.parse.call:parse", page="attlas.studies.parse.page:PAGE", group="measure")
+STUDY = Study(
+    "parse",
+    call="attlas.studies.parse.call:parse",
+    page="attlas.studies.parse.page:PAGE",
+    group="measure",
+    fits=Fits(needs=("treebank",), heavy=True),
+)

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
-from attlas.studies import Study
+from attlas.studies import Fits, Study
 
-STUDY = Study("prune", call="attlas.studies.prune.call:prune", page="attlas.studies.prune.page:PAGE", group="cut")
+STUDY = Study(
+    "prune",
+    call="attlas.studies.prune.call:prune",
+    page="attlas.studies.prune.page:PAGE",
+    group="cut",
+    fits=Fits(needs=("task",), heavy=True),
+)

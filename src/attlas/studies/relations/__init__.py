@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from attlas.studies import Study
+from attlas.studies import Fits, Study
 
-STUDY = Study("relations", call="attlas.studies.relations.call:relations", page="attlas.studies.relations.page:PAGE",
-              sayings="attlas.studies.relations.sayings:SAYINGS")  # fmt: skip
+STUDY = Study(
+    "relations",
+    call="attlas.studies.relations.call:relations",
+    page="attlas.studies.relations.page:PAGE",
+    fits=Fits(needs=("treebank",), by_text="attlas.studies.relations.by_text:by_text"),
+    sayings="attlas.studies.relations.sayings:SAYINGS",
+)

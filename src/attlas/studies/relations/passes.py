@@ -17,6 +17,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from attlas.models import AttentionCall, Batch, Example, Landing, onto
 from attlas.models.seam import mix
 from attlas.stats import Bundle, Largest, PooledMean
 from attlas.stats.pooled import BLOCKS
+from attlas.studies.shared.piece_classes import governors_of
 from attlas.studies.shared.reducing import on_grid, together
 from attlas.studies.shared.watching import Pass, Watcher
 from attlas.text import ROOT, Document
@@ -162,15 +164,15 @@ class _Pass(Pass):
         device = side.real.device
         self.groups: Grouping = group(segmentations, side.real.shape[1], side.starts, device)
         asked = _Asked.of(documents, present_words(segmentations), study.labels)
-        self.governors, self.labels = onto(asked.governors, device), onto(asked.labels, device)
-        self.offsets, self.counts = asked.offsets, asked.labels.sum(1).astype(np.float64)
+        self.governors, self.labels = onto(asked.governors, device), asked.by_label(device)
+        self.offsets, self.counts = asked.offsets, asked.counts
         # no candidate: the word itself, and words without a piece of their own
         itself = torch.eye(self.groups.words, dtype=torch.bool, device=device)
         absent = ~self.groups.present
         self._barred = (itself | absent[:, :, None] | absent[:, None, :])[:, None]
         self._followed = {} if study.choice is None else _followed(study.choice, asked, documents, device)
         self._hits: list[Tensor] = []
-        self._cases: list[tuple[_Followed, Tensor]] = []
+        self._cases: list[tuple[_Followed, tuple[Tensor, ...]]] = []
         self._finite = Finite()
         self._landing = Landing({})
 
@@ -184,105 +186,135 @@ class _Pass(Pass):
         words = self.groups.words
         between = between_words(attention, self.groups)[..., :words, :words].masked_fill_(self._barred, -1.0)
         found = [between.max(-1), between.max(-2)]  # by the dependent's row, and by its column
-        hits = []
-        for direction, (paid, at) in enumerate(found):
-            right = (at == self.governors[:, None]) & (paid > 0)
-            hits.append(torch.matmul(right.float(), self.labels))
-            followed = self._followed.get((call.site.layer, direction))
-            if followed is not None:
-                at_words = followed.rows, followed.heads, followed.words
-                seen = [part[at_words].double() for part in (paid, at, right)]
-                self._cases.append((followed, torch.stack(seen)))
-        self._hits.append(torch.stack(hits, 2))  # (text, head, direction, relation)
+        paid, at = (torch.stack(parts, 2) for parts in zip(*found, strict=True))  # (text, head, direction, word)
+        right = (at == self.governors[:, None, None]) & (paid > 0)
+        hits = torch.bmm(right.flatten(1, 2).to(self.labels.dtype), self.labels)
+        self._hits.append(hits.view(*right.shape[:3], -1))
+        followed = self._followed.get(call.site.layer)
+        if followed is not None:
+            self._cases.append((followed, tuple(part[followed.at] for part in (paid, at, right))))
 
     def land(self) -> None:
         """Have the counts of all layers, and the cases of chosen heads, brought over."""
         if self._hits:
             heads = self.study.subject.grid(self.study.stream).sum(1).tolist()
-            cases = {f"cases {number}": seen for number, (_, seen) in enumerate(self._cases)}
-            self._landing = Landing({"hits": together(self._hits, heads), **cases})
+            landing = {"hits": together(self._hits, heads), "finite": self._finite.sums()}
+            if self._cases:
+                seen = zip(*(seen for _, seen in self._cases), strict=True)
+                landing |= dict(zip(("paid", "at", "right"), map(torch.cat, map(list, seen)), strict=True))
+            self._landing = Landing(landing)
 
     def give(self, bundle: Bundle) -> None:
         """Take the counts of all layers into the bundle."""
-        self._finite.settle()
         grid, arrays = self.study.subject.grid(self.study.stream), self._landing.arrays()
+        self._finite.settle(arrays["finite"])
         sums = on_grid(arrays["hits"], grid)  # (text, layer, head, direction, relation)
         counts = self.counts[:, None, None, None] * grid[..., None]
         bundle["figures"].update(sums.transpose(0, 3, 1, 2, 4), counts, self.units)
         bundle["offsets"].update(self.offsets, self.counts[:, None], self.units)
-        for number, (followed, _) in enumerate(self._cases):
-            paid, at, right = arrays[f"cases {number}"]
-            cells = followed.cells + (right == 0)
-            bundle["surest"].update(cells, paid, np.stack([*followed.places, at.astype(np.int64)], 1))
+        if self._cases:
+            cells, places = (
+                np.concatenate(parts) for parts in zip(*((f.cells, f.places) for f, _ in self._cases), strict=True)
+            )
+            where = np.column_stack([places, arrays["at"].astype(np.int64)])
+            bundle["surest"].update(cells + (arrays["right"] == 0), arrays["paid"], where)
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """What is asked of the words of some texts: their ``governors`` (text, word), -1 where a word is not scored;
-    which relations each counts for (text, word, relation); and how often each offset is right (text, offset,
-    relation)."""
+    """What is asked of the words of some texts: their ``governors`` (text, word), -1 where a word is not scored; of
+    each word that is scored, text by text, its ``row``, its place (``word``) and the number of its ``relation``, 0
+    where that has none of its own; how many words count for each relation (text, relation), and how often each offset
+    is right (text, offset, relation)."""
 
     governors: NDArray[np.int64]
-    labels: NDArray[np.float32]
+    row: NDArray[np.int64]
+    word: NDArray[np.int64]
+    relation: NDArray[np.int64]
+    counts: NDArray[np.float64]
     offsets: NDArray[np.float64]
 
     @classmethod
     def of(cls, documents: Sequence[Document], present: NDArray[np.bool_], labels: Sequence[str]) -> _Asked:
         """What is asked of documents, of whose words those are ``present`` that have a piece of their own."""
-        asked = [scored(document) for document in documents]
-        row = np.repeat(np.arange(len(asked)), list(map(len, asked)))
-        numbers = {relation: place for place, relation in enumerate(labels)}
-        flat = [
-            (dependent, governor, numbers.get(relation, 0))
-            for text in asked
-            for dependent, governor, relation in text
-        ]
-        dependent, governor, relation = np.array(flat, np.int64).reshape(-1, 3).T
-        kept = present[row, dependent]
-        row, dependent, governor, relation = (part[kept] for part in (row, dependent, governor, relation))
+        sizes = np.array([len(document.words) for document in documents])
+        total, size = int(sizes.sum()), len(documents)
+        numbers = _Numbers({relation: place for place, relation in enumerate(labels)})
+        relations = chain.from_iterable(d.relations or (None,) * len(d.words) for d in documents)
+        relation = np.fromiter(map(numbers.__getitem__, relations), np.int64, total)
+        governor = governors_of(documents)
+        row = np.repeat(np.arange(size), sizes)
+        word = np.arange(total) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        kept = (relation >= 0) & (governor != ROOT) & present[row, word]
+        row, word, governor, relation = (part[kept] for part in (row, word, governor, relation))
         governors = np.full(present.shape, -1)
-        governors[row, dependent] = governor
-        wanted = np.zeros((*present.shape, len(labels)), np.float32)
-        wanted[row, dependent, 0] = wanted[row, dependent, relation] = 1
-        offsets = np.zeros((len(documents), len(OFFSETS), len(labels)))
-        apart = governor - dependent
+        governors[row, word] = governor
+        shape = size, len(labels)
+        counts = np.bincount(row * shape[1] + relation, minlength=size * shape[1]).reshape(shape).astype(np.float64)
+        counts[:, 0] = np.bincount(row, minlength=size)
+        apart = governor - word
         near = np.isin(apart, OFFSETS)
-        place = np.searchsorted(OFFSETS, apart[near])
-        np.add.at(offsets[..., 0], (row[near], place), 1)
-        named = near & (relation > 0)
-        np.add.at(offsets, (row[named], place[relation[near] > 0], relation[named]), 1)
-        return cls(governors, wanted, offsets)
+        place = row[near] * len(OFFSETS) + np.searchsorted(OFFSETS, apart[near])
+        right = np.bincount(place * shape[1] + relation[near], minlength=size * len(OFFSETS) * shape[1])
+        offsets = right.reshape(size, len(OFFSETS), shape[1]).astype(np.float64)
+        offsets[..., 0] = np.bincount(place, minlength=size * len(OFFSETS)).reshape(size, len(OFFSETS))
+        return cls(governors, row, word, relation, counts, offsets)
+
+    def by_label(self, device: torch.device) -> Tensor:
+        """Which relations each word counts for, (text, word, relation), made on the device: it is much larger than
+        what it is made of."""
+        texts, words = self.governors.shape
+        kinds = self.counts.shape[1]
+        first = (self.row * words + self.word) * kinds
+        made = torch.zeros(texts, words, kinds, device=device)
+        made.view(-1).index_fill_(0, onto(np.concatenate([first, first + self.relation]), device), 1.0)
+        return made
+
+
+class _Numbers(dict[str | None, int]):
+    """The number of each relation: 0 for those without one of their own, -1 for those that are not scored."""
+
+    def __missing__(self, relation: str | None) -> int:
+        self[relation] = -1 if relation is None or relation.split(":")[0] in UNSCORED else 0
+        return self[relation]
 
 
 @dataclass(frozen=True)
 class _Followed:
-    """The cases of the heads of one layer that were chosen for some relation: for each its text, head and word, as
-    the device has them, its cell if the head is right, and on the host its text's key and its word."""
+    """The cases of the heads of one layer that were chosen for some relation: where each stands (text, head,
+    direction, word), as the device has it, its cell if the head is right, and on the host its text's key and its
+    word."""
 
-    rows: Tensor
-    heads: Tensor
-    words: Tensor
+    at: tuple[Tensor, ...]
     cells: NDArray[np.int64]
-    places: tuple[NDArray[np.int64], NDArray[np.int64]]
+    places: NDArray[np.int64]
 
 
 def _followed(
     choice: Choice, asked: _Asked, documents: Sequence[Document], device: torch.device
-) -> dict[tuple[int, int], _Followed]:
-    """The cases of chosen heads by layer and direction."""
+) -> dict[int, _Followed]:
+    """The cases of chosen heads by layer."""
     keys = np.array([key_of(document) for document in documents], np.int64)
-    made: dict[tuple[int, int], _Followed] = {}
-    for direction, chosen in enumerate(choice.heads):
-        for layer in np.unique(chosen[chosen[:, 0] >= 0, 0]).tolist():
-            parts = []
-            for relation in np.flatnonzero(chosen[:, 0] == layer).tolist():
-                rows, words = np.nonzero(asked.labels[..., relation])
-                cell = (direction * len(chosen) + relation) * len(VERDICTS)
-                parts.append(
-                    np.stack([rows, np.full(len(rows), chosen[relation, 1]), words, np.full(len(rows), cell)])
-                )
-            rows, heads, words, cells = np.concatenate(parts, 1)
-            if len(rows):
-                text, head, word = (onto(part, device) for part in (rows, heads, words))
-                made[layer, direction] = _Followed(text, head, word, cells, (keys[rows], words))
-    return made
+    order = np.argsort(asked.relation, kind="stable")
+    ends = np.cumsum(np.bincount(asked.relation, minlength=asked.counts.shape[1]))
+    ends = np.concatenate([[0], ends])
+    of_relation = [np.arange(len(order)), *(order[a:b] for a, b in pairwise(ends[1:].tolist()))]  # the first is all
+    found: dict[int, list[NDArray[np.int64]]] = {}
+    for direction, chosen in enumerate(choice.heads.tolist()):
+        for relation, (layer, head) in enumerate(chosen):
+            words = of_relation[relation]
+            if layer >= 0 and len(words):
+                cases = np.empty((5, len(words)), np.int64)
+                cases[0], cases[3] = asked.row[words], asked.word[words]
+                cases[1], cases[2] = head, direction
+                cases[4] = (direction * len(chosen) + relation) * len(VERDICTS)
+                found.setdefault(layer, []).append(cases)
+    made = {layer: np.concatenate(parts, 1) for layer, parts in found.items()}
+    if not made:
+        return {}
+    whole = onto(np.concatenate([cases[:4] for cases in made.values()], 1), device)
+    ends = np.cumsum([cases.shape[1] for cases in made.values()]).tolist()
+    return {
+        layer: _Followed(tuple(whole[:, begin:end].unbind(0)), cases[4], np.stack([keys[cases[0]], cases[3]], 1))
+        for (layer, cases), begin, end in zip(made.items(), [0, *ends], ends, strict=False)
+    }

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from attlas.studies import Study
+from attlas.studies import Fits, Study
 
-STUDY = Study("roles", call="attlas.studies.roles.call:roles", page="attlas.studies.roles.page:PAGE", group="measure",
-              sayings="attlas.studies.roles.sayings:SAYINGS")  # fmt: skip
+STUDY = Study(
+    "roles",
+    call="attlas.studies.roles.call:roles",
+    page="attlas.studies.roles.page:PAGE",
+    group="measure",
+    fits=Fits(by_text="attlas.studies.roles.by_text:by_text"),
+    sayings="attlas.studies.roles.sayings:SAYINGS",
+)

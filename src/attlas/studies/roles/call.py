@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from attlas.errors import CapabilityError
 from attlas.ids import HeadId
-from attlas.run.parameters import Help, Model, Running, SpareTexts, Twins, names_of, study_call
+from attlas.run.parameters import Help, Model, Running, SpareTexts, Twin, Twins, names_of, study_call
 from attlas.run.session import Run, begin
 from attlas.run.setting import as_corpus, as_subject
 from attlas.store import Result
@@ -17,12 +18,14 @@ SETS = 40  # of heads that are closed between two checkpoints, at most
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
+    from attlas.stats import Bundle
+    from attlas.studies.roles.behaviour import Behaviour
     from attlas.studies.roles.definition import Definition, Trial
     from attlas.studies.roles.tables import Outcome
     from attlas.studies.roles.texts import Setting
 
 
-@study_call(whole="its heads are chosen on one half of the texts and tested on the other")
+@study_call()
 def roles(
     subject: Model = None,
     corpus: SpareTexts = "sample",
@@ -43,6 +46,7 @@ def roles(
         bool, Help("Train DuoAttention's gates, too, which takes as long as some thousand texts.")
     ] = False,
     twins: Twins = 1,
+    twin: Twin = "beside",
     closing: Annotated[
         bool,
         Help("Close the named heads, against as many others: the longest part.", flag="--closing/--no-closing"),
@@ -57,9 +61,10 @@ def roles(
 
     >>> result = roles(texts=12)
     >>> sorted(set(result.table.column("definition").to_pylist()))[:2]
-    ['duplicate', 'duplicate_text']
+    ['dormant', 'duplicate']
     """
     from attlas.studies.roles.concordance import agreement_table
+    from attlas.studies.roles.loudest import loudest_table
     from attlas.studies.roles.sharing import sharing_table
     from attlas.studies.roles.tables import head_tables
     from attlas.studies.roles.texts import Setting
@@ -74,12 +79,14 @@ def roles(
         "twins": twins,
         "closing": closing,
     }
-    with begin("roles", model, given, options, running) as run:
+    with begin("roles", model, given, options, running, twin=twin) as run:
         setting = Setting(model, given, texts, run.seed, max_pieces, gates)
+        tables_of_states = states(run, setting) if asked is None else dict
         outcomes, tables = score(run, setting, twins, asked)
         tables |= {"agreement": agreement_table(outcomes, run.seed), "sharing": sharing_table(model)}
+        tables |= tables_of_states()
         if asked is None:
-            tables |= states(run, setting)
+            tables["loudest"] = run.once("loudest", lambda: loudest_table(setting))
         if closing:
             tables |= close(run, setting, outcomes)
         return run.finish(head_tables(model, outcomes, run.seed) | tables)
@@ -92,6 +99,7 @@ def score(
     ``left_out``."""
     from attlas.studies.roles.definition import at_place
     from attlas.studies.roles.definitions import TRIALS
+    from attlas.studies.roles.readout import forget_circuits
     from attlas.studies.roles.scores import scored, streams_of
     from attlas.studies.roles.tables import Outcome, left_out_table
 
@@ -101,6 +109,9 @@ def score(
     for trial in TRIALS:
         wanted = [each for each in trial.definitions if asked is None or {each.key, trial.key} & set(asked)]
         why = {definition.key: definition.why_not(run.subject) for definition in wanted}
+        if trial.by_name and asked is None:
+            why = {key: reason or f"it takes long, and is scored where it is asked for: --definitions {key}"
+                   for key, reason in why.items()}  # fmt: skip
         reasons |= {key: reason for key, reason in why.items() if reason}
         kept = [definition for definition in wanted if not why[definition.key]]
         if not kept:
@@ -119,6 +130,7 @@ def score(
             bundles[trial.key].append(
                 run.carry(part, items, f"{who}{trial.key}", lengths=[_length(i) for i in items])
             )
+        forget_circuits(studied)
     outcomes = [
         Outcome(trial, kept, stream, *_first_and_rest([scored(bundle, stream) for bundle in bundles[trial.key]]))
         for trial, kept, _ in fitting
@@ -139,16 +151,16 @@ def score(
     }
 
 
-def states(run: Run, setting: Setting) -> dict[str, Any]:
-    """What states, queries and keys are made of: the tables ``massive`` and, where positions are rotary,
-    ``spectrum``."""
+def states(run: Run, setting: Setting) -> Callable[[], dict[str, Any]]:
+    """What states, queries and keys are made of, summed; what is given makes the tables of it, ``massive`` and, where
+    positions are rotary, ``spectrum``."""
     from attlas.studies.roles.spectrum import States
     from attlas.studies.roles.texts import natural
 
     if run.subject.pieces.translating:
-        return {}
+        return dict
     part = States(run.subject)
-    return part.tables(run.carry(part, natural(setting), "states"))
+    return partial(part.tables, run.carry(part, natural(setting), "states"))
 
 
 def close(run: Run, setting: Setting, outcomes: list[Outcome]) -> dict[str, Any]:
@@ -158,7 +170,7 @@ def close(run: Run, setting: Setting, outcomes: list[Outcome]) -> dict[str, Any]
     from attlas.studies.roles.definition import at_place
     from attlas.studies.roles.effects import Closed, effect_table
 
-    tested: list[Closed] = []
+    tested: list[tuple[Behaviour, tuple[HeadId, ...], Bundle]] = []
     untested: list[dict[str, str]] = []
     for behaviour in BEHAVIOURS:
         why = str(at_place(behaviour.check)(run.subject))
@@ -178,8 +190,9 @@ def close(run: Run, setting: Setting, outcomes: list[Outcome]) -> dict[str, Any]
         bundle = run.carry(
             part, sets, f"closing {behaviour.key}", numbered=True, lengths=[1] * len(sets), max_items=SETS
         )
-        tested.append(Closed(behaviour, heads, bundle["losses"].result()))
-    return {"effects": effect_table(tested), "untested": as_columns(untested, ("role", "reason"))}
+        tested.append((behaviour, heads, bundle))
+    closed = [Closed(behaviour, heads, bundle["losses"].result()) for behaviour, heads, bundle in tested]
+    return {"effects": effect_table(closed), "untested": as_columns(untested, ("role", "reason"))}
 
 
 def named_heads(subject: Subject, outcomes: list[Outcome], definition: str, most: int) -> tuple[HeadId, ...]:

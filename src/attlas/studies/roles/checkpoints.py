@@ -15,6 +15,7 @@ from pathlib import Path
 from attlas.errors import ModelError, PlanError
 
 CONFIG = "config.json"
+DIGITS = 15  # of a step
 READ = ("*.json", "*.safetensors", "*.txt", "*.model", "*.bin")  # of a revision
 
 
@@ -80,6 +81,8 @@ def checkpoints_of(given: Sequence[Path | str]) -> list[Checkpoint]:
 def _within(place: str) -> list[str]:
     """A checkpoint, or those that a folder holds."""
     folder = Path(place)
+    if not folder.exists() and (folder.is_absolute() or place.startswith((".", "~")) or place.count("/") > 1):
+        raise PlanError(f"{place}: there is no such checkpoint")
     if not folder.is_dir() or (folder / CONFIG).exists():
         return [place]
     found = [child for child in folder.iterdir() if (child / CONFIG).exists()]
@@ -98,6 +101,10 @@ def _short(places: Sequence[str]) -> list[str]:
 
 
 def _step(name: str) -> int | None:
-    """The last number in a name."""
+    """The last number in a name; none where it has more digits than a step can have.
+
+    >>> _step("step-0500"), _step("final"), _step("sha-12345678901234567890")
+    (500, None, None)
+    """
     found = re.findall(r"\d+", name)
-    return int(found[-1]) if found else None
+    return int(found[-1]) if found and len(found[-1]) <= DIGITS else None

@@ -69,10 +69,12 @@ class Definition:
         """
         if not self.streams & set(subject.streams):
             has = " and ".join(stream.value for stream in subject.streams)
-            return (
-                f"it is defined for decoders that write from left to right, and {subject.name} has {has} attention "
-                "alone"
+            whom = (
+                "decoders that write from left to right"
+                if self.streams == CAUSAL
+                else "encoders, which see all of a text"
             )
+            return f"it is defined for {whom}, and {subject.name} has {has} attention alone"
         if self.streams == CAUSAL and subject.pieces.translating:
             return f"it is defined for models of one text, and {subject.name} translates"
         return str(at_place(self.check)(subject)) if self.check else ""
@@ -86,7 +88,7 @@ class Trial:
     which each text is a unit, or raises a :class:`~attlas.errors.CapabilityError` with the reason where a model
     allows none. ``part`` is the place of a class (or function) of subject, definitions and setting that makes a
     :class:`~attlas.run.engine.Part`, whose bundle is that of :func:`~attlas.studies.roles.scores.empty_scores`.
-    ``unit`` is what a text is called.
+    ``unit`` is what a text is called. A trial that takes long is scored only where it is asked for ``by_name``.
 
     >>> Trial("repeated", "random pieces, twice", "x:y", ()).part
     'attlas.studies.roles.passes:SeamScores'
@@ -98,6 +100,7 @@ class Trial:
     definitions: Sequence[Definition]
     part: str = "attlas.studies.roles.passes:SeamScores"
     unit: str = "text"
+    by_name: bool = False
 
 
 def at_place(place: str) -> Any:

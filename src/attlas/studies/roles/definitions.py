@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
+from attlas.ids import Stream
 from attlas.studies.roles.definition import CAUSAL, WITHIN, Definition, Trial
 from attlas.studies.roles.long_definitions import LONG_TRIALS
 
@@ -51,6 +52,15 @@ NATURAL = Trial(
             "Mean weight on the piece before, in texts of the corpus.", f"{_PLACES}:previous", WITHIN,
         ),
         Definition(
+            "next_text", "next piece on text", "Clark et al. 2019",
+            "Mean weight on the piece after, in texts of the corpus.", f"{_PLACES}:following",
+            frozenset({Stream.ENCODER}),
+        ),
+        Definition(
+            "own_text", "own piece on text", "Clark et al. 2019",
+            "Mean weight of a piece on itself, in texts of the corpus.", f"{_PLACES}:own", WITHIN,
+        ),
+        Definition(
             "duplicate_text", "previous occurrence on text", "attlas",
             "Mean weight on earlier occurrences of the same piece, over the pieces of text that have one.",
             f"{_PLACES}:duplicate", WITHIN,
@@ -88,8 +98,8 @@ NATURAL = Trial(
         ),
         Definition(
             "dormant", "dormant by output norm", "Sandoval-Segura et al. 2025",
-            "Mean length of what the head adds to the residual, over that of an average head of its layer: dormant "
-            "heads add little.",
+            "Mean length of what the head gives (its values through W_O, before any norm that follows), over that of "
+            "an average head of its layer: dormant heads give little.",
             f"{_SINKS}:written", WITHIN, _OVER_ONE, 1.0, below=True, check=_NORMS,
         ),
         Definition(
@@ -108,7 +118,33 @@ BARE = Trial(
         ),
     ),
 )  # fmt: skip
+GATED = Trial(
+    "gated", "texts of the corpus, with the gates that a model has itself", f"{_TEXTS}:natural",
+    (
+        Definition(
+            "own_gate", "the model's own gate", "Qiu et al. 2025 (gated attention)",
+            "Mean value of the gate that the model itself puts on what a head gives, over its coordinates and all "
+            "pieces: heads of small gates are held back.",
+            streams=CAUSAL, within=_OVER_ONE, chance=None, below=True, check=f"{_READ}:why_no_own_gates",
+        ),
+    ),
+    "attlas.studies.roles.own_gates:OwnGateScores",
+)  # fmt: skip
+ALONE = Trial(
+    "alone", "random pieces, said twice, with every head closed in turn", f"{_TEXTS}:repeated_to_close",
+    (
+        Definition(
+            "induction_alone", "induction in context", "after Olsson et al. 2022",
+            "Rise of the loss on the second copy of 16 random pieces, in nats a piece, when the head alone is "
+            "closed.",
+            streams=CAUSAL, within=(-inf, inf), chance=0.0,
+            check="attlas.studies.roles.closing:why_no_loss",
+        ),
+    ),
+    "attlas.studies.roles.alone:AloneScores", by_name=True,
+)  # fmt: skip
 _CIRCUITS = f"{_READ}:why_no_circuits"
+_READINGS = "attlas.studies.roles.first_block:why_no_readings"
 _WEIGHED = "attlas.studies.roles.weighed:WeightScores"
 _ORDINALS = "attlas.studies.roles.ordinals"
 _READS = (
@@ -134,7 +170,7 @@ SUCCESSION = Trial(
             "successor", "successor", "Gould et al. 2024",
             "Share of ordinals whose next one is, among all ordinals, what the head would write most of when it "
             f"attends to them. {_READS}",
-            streams=CAUSAL, check=_CIRCUITS,
+            streams=CAUSAL, check=_READINGS,
         ),
     ),
     _WEIGHED, "ordinal",
@@ -158,7 +194,7 @@ def _relation(key: str, title: str, texts: str) -> Trial:
             "Elhelo & Geva 2025 (MAPS)",
             reading.format(does),
             streams=CAUSAL,
-            check=_CIRCUITS,
+            check=_READINGS,
         )
         for name, called, does in named
     )
@@ -173,7 +209,9 @@ RELATED = (
     _relation("capital", "country to capital", "capitals"),
     _relation("capitalised", "word to its capital letter", "capitalised"),
 )
-TRIALS: tuple[Trial, ...] = (REPEATED, NATURAL, BARE, WEIGHTS, SUCCESSION, *RELATED, *LONG_TRIALS)
+TRIALS: tuple[Trial, ...] = (
+    REPEATED, NATURAL, BARE, GATED, WEIGHTS, SUCCESSION, *RELATED, *LONG_TRIALS, ALONE,
+)  # fmt: skip
 DEFINITIONS: dict[str, Definition] = {
     definition.key: definition for trial in TRIALS for definition in trial.definitions
 }

@@ -71,8 +71,8 @@ def fitted(setting: Setting, make: Callable[[int], list[Part]], most: int, fewes
     low, high, least = fewest, most, len(laid(setting, make(fewest))[0])
     if least > room:
         raise CapabilityError(
-            f"the context of {setting.subject.name} is too short: {what} takes {least} pieces, and a text may have "
-            f"{room}"
+            f"the context of {setting.subject.name} is too short: {least} pieces are needed for {what}, and a text "
+            f"may have {room}"
         )
     while low < high:  # the most that fit lie between them
         middle = (low + high + 1) // 2
@@ -148,7 +148,7 @@ def needles_to_test(setting: Setting) -> list[RoleText]:
     (8, True)
     """
     room = min(TESTED, longest(setting))
-    return answered(setting, needle_texts(setting, room, TESTS, half=1))
+    return answered(setting, needle_texts(setting, room, min(TESTS, setting.tested), half=1))
 
 
 def answered(setting: Setting, made: Sequence[Needle]) -> list[RoleText]:

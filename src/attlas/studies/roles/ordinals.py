@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from attlas.errors import CapabilityError
 from attlas.models.pieces import Encoded
-from attlas.studies.roles.texts import TESTED, RoleText, Setting
+from attlas.studies.roles.texts import RoleText, Setting
 from attlas.text import Document, Passage, Segmentation
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def lists_to_test(setting: Setting) -> list[RoleText]:
             f"{len(runs)} lists of ordinals can be written with the vocabulary of {setting.subject.name}, one piece "
             f"each; {FEWEST} are needed"
         )
-    order = sorted(setting.draw("lists").permutation(len(runs))[:TESTED].tolist())
+    order = sorted(setting.draw("lists").permutation(len(runs))[: setting.tested].tolist())
     return [setting.example(runs[at], unit, {"asked": (LIST, LIST + 1)}) for unit, at in enumerate(order)]
 
 

@@ -51,8 +51,7 @@ class SeamScores(Watcher):
         self.subject = subject
         self.definitions = tuple(definitions)
         self.streams = streams_of(subject, self.definitions)
-        for definition in self.definitions:  # what is found by a probing pass, is found before the others
-            definition.why_not(subject)
+        self._probe()
         self.sums: list[Callable[[Seen], Sums]] = [at_place(definition.sums) for definition in self.definitions]
 
     def empty(self) -> Bundle:
@@ -61,7 +60,14 @@ class SeamScores(Watcher):
 
     def begin(self, made: Batch, batch: Sequence[Example]) -> _Pass:
         """Open a pass over a batch."""
+        self._probe()  # of a model that has just arrived on a worker
         return _Pass(self, made, batch)
+
+    def _probe(self) -> None:
+        """Have found out what definitions find by passes of their own, which would be watched in the middle of one;
+        it is kept for as long as the model is there."""
+        for definition in self.definitions:
+            definition.why_not(self.subject)
 
 
 class _Pass(Pass):

@@ -21,6 +21,22 @@ def previous(seen: Seen) -> Sums:
     return seen.mass(before[None].expand(len(real), -1, -1), has)
 
 
+def following(seen: Seen) -> Sums:
+    """The weight on the piece after, over all pieces of text that have a piece of text after them."""
+    real = seen.queries.ordinary
+    has = torch.zeros_like(real)
+    has[:, :-1] = real[:, 1:] & real[:, :-1]
+    after = torch.eye(real.shape[1], dtype=torch.bool, device=real.device).roll(1, 1).triu(1)
+    return seen.mass(after[None].expand(len(real), -1, -1), has)
+
+
+def own(seen: Seen) -> Sums:
+    """The weight on the piece itself, over all pieces of text."""
+    real = seen.queries.ordinary
+    same = torch.eye(real.shape[1], dtype=torch.bool, device=real.device)
+    return seen.mass(same[None].expand(len(real), -1, -1), real)
+
+
 def duplicate(seen: Seen) -> Sums:
     """The weight on earlier occurrences of a query's piece, over queries that have one."""
     earlier = seen.queries.earlier

@@ -6,17 +6,20 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import torch
+from torch import nn
 
 from attlas.capture.instruments import Fold
 from attlas.ids import Site, Stream
 from attlas.models import AttentionCall, probing_inputs
 from attlas.models.circuits import Circuits, find_circuits
+from attlas.models.own_gates import find_own_gates
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
 
 _FOUND: WeakKeyDictionary[Subject, Circuits | str] = WeakKeyDictionary()
 _LEARNED: WeakKeyDictionary[Subject, str] = WeakKeyDictionary()
+_GATED: WeakKeyDictionary[Subject, dict[Site, nn.Module]] = WeakKeyDictionary()
 
 
 def circuits_of(subject: Subject) -> Circuits | str:
@@ -60,6 +63,15 @@ def found_circuits(subject: Subject) -> Circuits:
     return found
 
 
+def forget_circuits(subject: Subject) -> None:
+    """Let go of a model's matrices, which are found again when they are needed.
+
+    >>> from attlas.capture import load
+    >>> forget_circuits(load())
+    """
+    _FOUND.pop(subject, None)
+
+
 def why_no_sinks(subject: Subject) -> str:
     """Why a model has no learned sinks, in a sentence; nothing where it has some.
 
@@ -79,6 +91,31 @@ def why_no_sinks(subject: Subject) -> str:
     return _LEARNED[subject]
 
 
+def own_gates_of(subject: Subject) -> dict[Site, nn.Module]:
+    """The modules behind a model's own gates, by site; none where it has no such gates.
+
+    >>> from attlas.capture import load
+    >>> own_gates_of(load())
+    {}
+    """
+    if subject not in _GATED:
+        _GATED[subject] = find_own_gates(subject.model, subject.layout, subject.seam, probing_inputs(subject.model))
+    return _GATED[subject]
+
+
+def why_no_own_gates(subject: Subject) -> str:
+    """Why a model's own gates cannot be read, in a sentence; nothing where it has some.
+
+    >>> from attlas.capture import load
+    >>> why_no_own_gates(load())
+    'all-MiniLM-L6-v2 has no gates of its own between its heads and W_O'
+    """
+    if subject.block is not None:
+        return f"{subject.name}: its layers are streamed, and its own gates are looked for in all of them together"
+    found = any(site.stream is Stream.DECODER for site in own_gates_of(subject))
+    return "" if found else f"{subject.name} has no gates of its own between its heads and W_O"
+
+
 def why_no_norms(subject: Subject) -> str:
     """Why what heads write cannot be measured, in a sentence; nothing where it can.
 
@@ -89,13 +126,3 @@ def why_no_norms(subject: Subject) -> str:
     if subject.has_norms:
         return ""
     return f"what the heads of {subject.name} write cannot be measured: W_O was not found at every layer"
-
-
-def why_no_queries(subject: Subject) -> str:
-    """Why queries and keys cannot be seen, in a sentence; nothing where they can.
-
-    >>> from attlas.capture import load
-    >>> why_no_queries(load())
-    ''
-    """
-    return "" if subject.has_queries else f"{subject.name} keeps its softmax private, so queries cannot be seen"

@@ -29,7 +29,8 @@ COPY = 64  # pieces of a text that is repeated, where the window holds twice as 
 SHORTEST = 8  # pieces of such a text, below which nothing is asked
 SINK = 64  # pieces of a text on which sinks are scored (Gu et al.)
 TEST_COPY = 16  # pieces of a repeated text on which heads are closed, which is done many times
-TESTED = 12  # texts on which heads are closed
+TESTED, FEWEST_TESTED = 12, 6  # texts on which named heads are closed
+CLOSED_ALONE = 16  # texts on which every head is closed by itself
 _EDGE = 0.1  # of the vocabulary at either end, which is left out
 
 
@@ -97,6 +98,16 @@ class Setting:
         """
         window = int(self.subject.pieces.window)
         return window if self.max_pieces is None else min(window, self.max_pieces)
+
+    @property
+    def tested(self) -> int:
+        """On how many texts named heads are closed: a third as many as they are named by, within limits.
+
+        >>> from attlas.capture import load
+        >>> Setting(load(), None, 40).tested, Setting(load(), None, 24).tested, Setting(load(), None, 12).tested
+        (12, 8, 6)
+        """
+        return min(TESTED, max(FEWEST_TESTED, self.texts // 3))
 
     @cached_property
     def frame(self) -> Frame:
@@ -170,8 +181,11 @@ def _vocabulary(subject: Subject) -> int:
     return int(subject.model.config.get_text_config().vocab_size)
 
 
-def ordinary_pieces(setting: Setting, generator: np.random.Generator, count: int) -> list[int]:
-    """So many different pieces from the middle of the vocabulary, none of them special.
+def ordinary_pieces(
+    setting: Setting, generator: np.random.Generator, count: int, fewest: int | None = None
+) -> list[int]:
+    """So many different pieces from the middle of the vocabulary, none of them special; where there are no more,
+    ``fewest`` are enough.
 
     >>> from attlas.capture import load
     >>> setting = Setting(load(), None)
@@ -190,6 +204,8 @@ def ordinary_pieces(setting: Setting, generator: np.random.Generator, count: int
             drawn.append(piece)
             if len(drawn) == count:
                 return drawn
+    if fewest is not None and len(drawn) >= fewest:
+        return drawn
     raise CapabilityError(
         f"{subject.name}: its vocabulary has {len(drawn)} ordinary pieces, and a text of random pieces needs {count} "
         "different ones"
@@ -211,12 +227,7 @@ def repeated(setting: Setting, copies: int = 2) -> list[RoleText]:
     >>> texts[0].source.ids[1:65] == texts[0].source.ids[65:129], texts[0].spans["again"], len(texts)
     (True, (65, 129), 2)
     """
-    size = min(COPY, (setting.window - setting.frame.room) // copies)
-    if size < SHORTEST:
-        raise CapabilityError(
-            f"a window of {setting.window} pieces is too short for a text that is repeated, which has at least "
-            f"{copies * SHORTEST + setting.frame.room}"
-        )
+    size = _copy(setting, COPY, copies)
     spans = {"first": (0, size), "again": (size, copies * size)}
     return [
         setting.example(ordinary_pieces(setting, setting.draw("repeated", unit), size) * copies, unit, spans)
@@ -233,17 +244,39 @@ def repeated_to_test(setting: Setting) -> list[RoleText]:
     >>> texts[0].spans["asked"], len(texts)
     ((18, 33), 12)
     """
-    size = min(TEST_COPY, (setting.window - setting.frame.room) // 2)
+    return _short_repeated(setting, "to test", setting.tested)
+
+
+def repeated_to_close(setting: Setting) -> list[RoleText]:
+    """The same, drawn anew: texts on which every head is closed by itself.
+
+    >>> from attlas.capture import load
+    >>> setting = Setting(load(), None)
+    >>> texts = repeated_to_close(setting)
+    >>> len(texts), texts[0].source.ids == repeated_to_test(setting)[0].source.ids
+    (16, False)
+    """
+    return _short_repeated(setting, "to close", CLOSED_ALONE)
+
+
+def _short_repeated(setting: Setting, draw: str, count: int) -> list[RoleText]:
+    size = _copy(setting, TEST_COPY)
+    spans = {"first": (0, size), "again": (size, 2 * size), "asked": (size + 1, 2 * size)}
+    return [
+        setting.example(ordinary_pieces(setting, setting.draw(draw, unit), size) * 2, unit, spans)
+        for unit in range(count)
+    ]
+
+
+def _copy(setting: Setting, most: int, copies: int = 2) -> int:
+    """How many pieces a text has that is said so often; refused where the window holds too few."""
+    size = min(most, (setting.window - setting.frame.room) // copies)
     if size < SHORTEST:
         raise CapabilityError(
             f"a window of {setting.window} pieces is too short for a text that is repeated, which has at least "
-            f"{2 * SHORTEST + setting.frame.room}"
+            f"{copies * SHORTEST + setting.frame.room}"
         )
-    spans = {"first": (0, size), "again": (size, 2 * size), "asked": (size + 1, 2 * size)}
-    return [
-        setting.example(ordinary_pieces(setting, setting.draw("to test", unit), size) * 2, unit, spans)
-        for unit in range(TESTED)
-    ]
+    return size
 
 
 def natural_to_test(setting: Setting) -> list[RoleText]:
@@ -256,7 +289,7 @@ def natural_to_test(setting: Setting) -> list[RoleText]:
     >>> texts[0].spans["asked"], len(texts), texts[0].unit
     ((2, 33), 12, 1)
     """
-    kept = [text for text in natural(setting) if text.unit % 2][:TESTED]
+    kept = [text for text in natural(setting) if text.unit % 2][: setting.tested]
     if not kept:
         raise CapabilityError(f"{setting.corpus.name} has no text that heads were not chosen on")
     room = 2 * TEST_COPY

@@ -23,8 +23,12 @@ from attlas.studies.shared.figures import ends_of
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
+    from attlas.stats import Bundle
     from attlas.studies.roles.checkpoints import Checkpoint
+    from attlas.studies.roles.definition import Definition, Trial
     from attlas.studies.roles.tables import Outcome
+
+    _Trial = tuple[Trial, list[Definition], Bundle]
 
 USUAL = "prefix_matching,induction_text,duplicate,previous_text,first_key,retrieval_forced"
 CURVES = (
@@ -54,9 +58,7 @@ def check_definitions(given: str | Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-@study_call(
-    alone="its checkpoints are read one after the other", whole="heads are chosen on one half and scored on the other"
-)
+@study_call()
 def roles_through(
     checkpoints: Annotated[
         Sequence[Path | str],
@@ -94,13 +96,15 @@ def roles_through(
         "checkpoints": [one.opens for one in series], "definitions": asked, "texts": texts, "max_pieces": max_pieces,
     }  # fmt: skip
     with begin("roles-through", last, given, options, running) as run:
-        found: list[tuple[Checkpoint, str, list[Outcome]]] = []
+        carried: list[tuple[Checkpoint, str, list[_Trial]]] = []
         reasons: dict[str, str] = {}
         for number, one in enumerate(series):
             subject = last if one is series[-1] else _opened(one, device)
             _require_alike(subject, last, one, series[-1])
             run.progress.note(f"checkpoint {number + 1} of {len(series)}: {one.name}")
-            found.append((one, subject.fingerprint, _scored(run, subject, asked, number, texts, max_pieces, reasons)))
+            sums = _carried(run, subject, asked, number, texts, max_pieces, reasons)
+            carried.append((one, subject.fingerprint, sums))
+        found = [(one, fingerprint, _outcomes(last, sums)) for one, fingerprint, sums in carried]
         return run.finish(_tables(last, found, asked, reasons))
 
 
@@ -119,19 +123,17 @@ def _require_alike(subject: Subject, last: Subject, one: Checkpoint, end: Checkp
             )
 
 
-def _scored(
+def _carried(
     run: Run, subject: Subject, asked: Sequence[str], number: int, texts: int, max_pieces: int | None,
     reasons: dict[str, str],
-) -> list[Outcome]:  # fmt: skip
-    """What one checkpoint gives, trial by trial; a part is called by the weights, so that others are read anew."""
+) -> list[_Trial]:  # fmt: skip
+    """The sums of one checkpoint, trial by trial; a part is called by the weights, so that others are read anew."""
     from attlas.studies.roles.definition import at_place
     from attlas.studies.roles.definitions import TRIALS
-    from attlas.studies.roles.scores import scored, streams_of
-    from attlas.studies.roles.tables import Outcome
     from attlas.studies.roles.texts import Setting
 
     setting = Setting(subject, as_corpus(run.corpus), texts, run.seed, max_pieces)
-    outcomes = []
+    carried: list[_Trial] = []
     for trial in TRIALS:
         kept = []
         for definition in (one for one in trial.definitions if one.key in asked):
@@ -150,10 +152,22 @@ def _scored(
         part = at_place(trial.part)(subject, kept, setting)
         lengths = [int(getattr(item, "length", 1)) for item in items]
         bundle = run.carry(part, items, f"{number} {subject.fingerprint} {trial.key}", lengths=lengths)
-        outcomes += [Outcome(trial, kept, stream, scored(bundle, stream), ()) for stream in streams_of(subject, kept)]
+        carried.append((trial, kept, bundle))
         run.counts["passages"] = run.counts.get("passages", 0) + len(items)
         run.counts["pieces"] = run.counts.get("pieces", 0) + sum(lengths)
-    return outcomes
+    return carried
+
+
+def _outcomes(last: Subject, carried: Sequence[_Trial]) -> list[Outcome]:
+    """What the sums of one checkpoint say, stream by stream."""
+    from attlas.studies.roles.scores import scored, streams_of
+    from attlas.studies.roles.tables import Outcome
+
+    return [
+        Outcome(trial, kept, stream, scored(bundle, stream), ())
+        for trial, kept, bundle in carried
+        for stream in streams_of(last, kept)
+    ]
 
 
 def _tables(

@@ -116,8 +116,12 @@ PAGE = Page(
                 (Listing("rises", "definition", "from_step", "to_step", "before", "after", "apart", "last", "head"),
                  Listing("curves", "definition", "step", "which", "head", "value")),
                 short="Curves"),
-        Section("definitions", "Definitions", "", (Listing("definitions", "definition", "reading"),
-                                                  Listing("checkpoints"), Listing("left_out"))),
+        Section(
+            "definitions", "Definitions", "",
+            (Listing("definitions", "definition", "reading"),
+             Listing("checkpoints", "step", "checkpoint", "opens", "fingerprint"),
+             Listing("left_out", "definition", "reason")),
+        ),
     ),
     limits={
         "A checkpoint has its own intervals.": "They are over texts; another training would give another curve, and "

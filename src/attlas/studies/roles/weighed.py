@@ -2,8 +2,7 @@
 
 A head's W_V W_O is held between the embedding and the unembedding; norms count with their gains (and centring), for
 their scale is one positive number. Heads of the first layer read embeddings, those of others what the first block's
-feed-forward part makes of an embedding: the state of a piece after that block with its attention closed, less the
-embedding (the piece stands behind the beginning piece, where there is one).
+feed-forward part makes of a piece (:mod:`~attlas.studies.roles.first_block`).
 """
 
 from __future__ import annotations
@@ -15,15 +14,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attlas.capture.instruments import Gates
-from attlas.ids import Site, Stream
+from attlas.ids import Stream
 from attlas.models.circuits import Circuits, HeadWeights, through
 from attlas.stats import Bundle
 from attlas.studies.roles.definition import Definition
+from attlas.studies.roles.first_block import fed_forward
 from attlas.studies.roles.ordinals import LISTS, Pair, one_piece
 from attlas.studies.roles.readout import found_circuits, why_no_circuits
 from attlas.studies.roles.scores import add_scores, empty_scores
-from attlas.studies.roles.texts import Setting, frame_of
+from attlas.studies.roles.texts import Setting
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -42,13 +41,13 @@ def copying_score(circuits: Circuits, weights: HeadWeights) -> Tensor:
     >>> copying_score(Circuits(eye, -eye, None, {}, {}), one).tolist()
     [-1.0]
     """
-    read = through(weights.before, circuits.embedding)  # (piece, hidden)
-    between = through(circuits.final, torch.eye(read.shape[1], device=read.device)) @ circuits.unembedding.T @ read
+    whole = circuits.between
+    between = through(circuits.final, torch.eye(len(whole), device=whole.device)) @ through(weights.before, whole)
     written = through(weights.after, weights.output)
     small = torch.einsum("hwd,de,hev->hwv", written, between, weights.value)
     eigen = torch.linalg.eigvals(small.double())
-    whole = eigen.abs().sum(-1)
-    return torch.where(whole > 0, eigen.real.sum(-1) / whole.clamp(min=1e-300), torch.nan).float()
+    sizes = eigen.abs().sum(-1)
+    return torch.where(sizes > 0, eigen.real.sum(-1) / sizes.clamp(min=1e-300), torch.nan).float()
 
 
 class WeightScores:
@@ -75,7 +74,8 @@ class WeightScores:
         shape = (len(batch), layers, heads, len(self.definitions))
         sums, counts, chance = np.zeros(shape), np.zeros(shape), np.zeros((len(batch), layers, len(self.definitions)))
         pairs = isinstance(batch[0], Pair)
-        states = self._states([pair.first for pair in batch]) if pairs else {}
+        first = [pair.first for pair in batch] if pairs else []
+        states = (self.circuits.embedding[first], fed_forward(self.subject, first)) if pairs else ()
         for site, weights in self.circuits.sites.items():
             if site.stream is not Stream.DECODER:
                 continue
@@ -86,45 +86,32 @@ class WeightScores:
                 sums[:, site.layer, :count, 0] = np.where(known, score, 0.0)
                 counts[:, site.layer, :count, 0] = known
                 continue
-            read = states["embedding" if site.layer == 0 else "feed-forward"]
-            for number, definition in enumerate(self.definitions):
-                hits, even = self._hits(definition.key, weights, read, batch)
-                sums[:, site.layer, :count, number] = hits.T.cpu().numpy()
-                counts[:, site.layer, :count, number] = 1.0
-                chance[:, site.layer, number] = even
+            read = states[min(site.layer, 1)]
+            hits, even = self._hits(weights, read, batch)
+            sums[:, site.layer, :count] = hits.permute(1, 0, 2).cpu().numpy()
+            counts[:, site.layer, :count] = 1.0
+            chance[:, site.layer] = even
         add_scores(bundle, Stream.DECODER, sums, counts, [item.unit for item in batch])
         bundle[f"{Stream.DECODER}-chance"].update(chance, np.ones_like(chance))
 
-    def _hits(
-        self, key: str, weights: HeadWeights, read: Tensor, pairs: Sequence[Pair]
-    ) -> tuple[Tensor, float]:  # fmt: skip
-        """Whether each head finds the other piece of each pair, (head, pair), and how often luck does."""
+    def _hits(self, weights: HeadWeights, read: Tensor, pairs: Sequence[Pair]) -> tuple[Tensor, list[float]]:
+        """Whether each head finds the other piece of each pair, (head, pair, definition), and how often luck does."""
         targets = torch.tensor([pair.second for pair in pairs], device=read.device)
         written = weights.written(read)
-        if key == "successor":  # the likeliest of all ordinals
-            every = sorted(ordinal_pieces(self.subject))
-            logits = self.circuits.logits(written, torch.tensor(every, device=read.device))
-            best = torch.tensor(every, device=read.device)[logits.argmax(-1)]
-            return (best == targets).float(), 1 / len(every)
-        logits = self.circuits.logits(written)
-        logits = -logits if key.endswith("suppressed") else logits
-        own = logits.gather(2, targets[None, :, None].expand(len(logits), -1, 1))
-        return ((logits > own).sum(-1) < TOP).float(), TOP / self.circuits.pieces
-
-    def _states(self, pieces: Sequence[int]) -> dict[str, Tensor]:
-        """What heads read of some pieces: embeddings, and what the first block's feed-forward part makes of them."""
-        ids = torch.tensor(pieces, device=self.circuits.embedding.device)
-        first = Site(Stream.DECODER, 0)
-        frame = frame_of(self.subject)
-        texts = [[*frame.before, piece] for piece in pieces]
-        closed = Gates({first: torch.zeros(self.subject.heads(first))})
-        inputs = torch.tensor(texts, device=self.subject.device)
-        with torch.no_grad(), self.subject.use(closed):
-            given = self.subject.model(input_ids=inputs, output_hidden_states=True, use_cache=False).hidden_states
-        return {
-            "embedding": self.circuits.embedding[ids],
-            "feed-forward": (given[1][:, -1] - given[0][:, -1]).float(),
-        }
+        logits: Tensor | None = None
+        found, even = [], []
+        for definition in self.definitions:
+            if definition.key == "successor":  # the likeliest of all ordinals
+                every = torch.tensor(sorted(ordinal_pieces(self.subject)), device=read.device)
+                found.append(every[self.circuits.logits(written, every).argmax(-1)] == targets)
+                even.append(1 / len(every))
+                continue
+            logits = self.circuits.logits(written) if logits is None else logits
+            own = logits.gather(2, targets[None, :, None].expand(len(logits), -1, 1))
+            ahead = logits < own if definition.key.endswith("suppressed") else logits > own
+            found.append(ahead.sum(-1) < TOP)
+            even.append(TOP / self.circuits.pieces)
+        return torch.stack(found, -1).float(), even
 
 
 def ordinal_pieces(subject: Subject) -> set[int]:

@@ -82,7 +82,7 @@ def written(setting: Setting) -> list[RoleText]:
     >>> written(Setting(load(), None, texts=2))
     Traceback (most recent call last):
         ...
-    attlas.errors.CapabilityError: all-MiniLM-L6-v2 was opened without a head that writes, and is asked to write an...
+    attlas.errors.CapabilityError: all-MiniLM-L6-v2 has no head that writes, and is asked to write an answer
     """
     return [text for text, _ in runs(setting)]
 

@@ -25,8 +25,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from attlas.measures.quantities import CLASSES, NEAREST, RANKS, SINK_PIECES
+from attlas.measures.quantities import CLASSES, COPIES, NEAREST, RANKS, SINK_PIECES
 from attlas.models import Batch, Encoded, Example, Side, onto
+from attlas.models.laid import Laid
 from attlas.tasks import text_seed
 from attlas.text import ROOT, Document, Passage
 
@@ -41,19 +42,16 @@ class Marks:
 
     ``real`` (batch, piece) is false for padding; ``classes`` (batch, piece, 5), ``tags`` and ``bands`` (batch, piece,
     tags or frequency bands) have a one where a piece is of that kind; ``words`` (batch, piece) is true for pieces of
-    words, but for the first piece. ``kinds`` has the number of each piece's class, -1 for padding, on the host."""
+    words, but for the first piece. On the host ``kinds`` has the number of each piece's class, -1 for padding, and
+    ``present`` says which classes there are in any text."""
 
     real: Tensor
     classes: Tensor
     words: Tensor
     tags: Tensor
     bands: Tensor
-    kinds: NDArray[np.int64]
-
-    @property
-    def present(self) -> NDArray[np.bool_]:
-        """Which classes there are in any text."""
-        return np.bincount(self.kinds.ravel() + 1, minlength=len(CLASSES) + 1)[1:] > 0
+    kinds: NDArray[np.int16]
+    present: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -129,115 +127,134 @@ def texts_of(batch: Batch, side: Side, examples: Sequence[Example], translating:
 
 def mark(side: Side, passages: Sequence[Sequence[Document]], tags: Sequence[str], ranks: Mapping[str, int]) -> Marks:
     """Mark the pieces of one side; ``passages`` are the documents behind each of its sequences."""
-    laid = _Laid.of(side, passages)
-    number = {tag: index for index, tag in enumerate(tags)}
-    labels = (tag for documents in passages for document in documents
-              for tag in _tags(document) or ("",) * len(document.words))  # fmt: skip
-    forms = (form.lower() for documents in passages for document in documents for form in document.forms)
-    tag_of = np.fromiter((number.get(tag, -1) for tag in labels), np.int64, laid.words)
-    rank_of = np.fromiter(map(ranks.get, forms, repeat(len(ranks) + 1)), np.int64, laid.words)
-    band_of = np.searchsorted(_LASTS, rank_of)
-    kinds, tagged, bands = (np.full(side.real.shape, -1) for _ in range(3))
-    words = np.zeros(side.real.shape, bool)
+    laid, shape = side.laid, tuple(side.real.shape)
+    documents = list(chain.from_iterable(passages))
+    place = laid.row * shape[1] + laid.place
+    codes = np.full((3, shape[0] * shape[1]), -1, np.int16)  # class, part of speech, frequency
+    words = np.zeros(shape[0] * shape[1], bool)
     inside = laid.word >= 0
     later = inside & (laid.offset > 0)
-    kinds[laid.row, laid.place] = _kinds(side.encoded, laid.offset)
-    words[laid.row, laid.place] = later
-    bands[laid.row[inside], laid.place[inside]] = band_of[laid.word[inside]]
-    tagged[laid.row[later], laid.place[later]] = tag_of[laid.word[later]]
+    codes[0, place] = kinds = _kinds(side.encoded, laid.offset)
+    words[place] = later
+    codes[2, place[inside]] = _bands(documents, ranks, laid.words)[laid.word[inside]]
+    if tags:
+        codes[1, place[later]] = _tagged(documents, tags, laid.words)[laid.word[later]]
     device = side.real.device
+    there = onto(np.concatenate([codes, words[None].astype(np.int16)]), device).view(4, *shape)
     classes, tag_marks, band_marks = (
-        (onto(codes, device)[..., None] == torch.arange(count, device=device)).float()
-        for codes, count in ((kinds, len(CLASSES)), (tagged, len(tags)), (bands, len(RANKS)))
+        (there[which][..., None] == torch.arange(count, device=device)).float()
+        for which, count in enumerate((len(CLASSES), len(tags), len(RANKS)))
     )
-    return Marks(side.real, classes, onto(words, device), tag_marks, band_marks, kinds)
+    present = np.bincount(kinds, minlength=len(CLASSES)) > 0
+    return Marks(side.real, classes, there[3] > 0, tag_marks, band_marks, codes[0].reshape(shape), present)
 
 
 _LASTS = np.array([last for _, last in RANKS if last is not None])
 _ROLES = {"cls": CLASSES.index("cls"), "sep": CLASSES.index("sep"), "": -1}
 
 
-@dataclass(frozen=True)
-class _Laid:
-    """The pieces of all texts one behind the other: of each its ``row`` in the batch, its ``offset`` in its text, its
-    ``place`` in the padded tensor, and its ``word`` among the words of all texts, -1 where it belongs to none; how
-    many ``words`` there are in all."""
-
-    row: NDArray[np.int64]
-    offset: NDArray[np.int64]
-    place: NDArray[np.int64]
-    word: NDArray[np.int64]
-    words: int
-
-    @classmethod
-    def of(cls, side: Side, passages: Sequence[Sequence[Document]]) -> _Laid:
-        segmentations = [encoded.segmentation for encoded in side.encoded]
-        counts = np.array([len(segmentation.pieces) for segmentation in segmentations], dtype=np.int64)
-        row, total = np.repeat(np.arange(len(counts)), counts), int(counts.sum())
-        offset = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
-        owned = np.array([sum(len(document.words) for document in documents) for documents in passages], np.int64)
-        before = np.cumsum(owned) - owned
-        word = np.fromiter(chain.from_iterable(s.words for s in segmentations), np.int64, total)
-        place = offset + np.array(side.starts, np.int64)[row]
-        return cls(row, offset, place, np.where(word >= 0, word + before[row], -1), int(owned.sum()))
+def _tagged(documents: Sequence[Document], tags: Sequence[str], words: int) -> NDArray[np.int16]:
+    """The number of each word's part of speech, of the words of all documents; -1 where it is none of these."""
+    number = {tag: index for index, tag in enumerate(tags)}
+    labels = chain.from_iterable(_tags(document) or ("",) * len(document.words) for document in documents)
+    return np.fromiter(map(number.get, labels, repeat(-1)), np.int16, words)
 
 
-def _kinds(encoded: Sequence[Encoded], offset: NDArray[np.int64]) -> NDArray[np.int64]:
+def _bands(documents: Sequence[Document], ranks: Mapping[str, int], words: int) -> NDArray[np.int64]:
+    """The frequency band of each word, of the words of all documents."""
+    unknown = len(ranks) + 1
+    rank_of = np.full(words, unknown)
+    if ranks:
+        forms = chain.from_iterable(map(_lower, documents))
+        rank_of = np.fromiter(map(ranks.get, forms, repeat(unknown)), np.int64, words)
+    return np.searchsorted(_LASTS, rank_of)
+
+
+def _lower(document: Document) -> Iterable[str]:
+    """The words of a document in small letters; letters of ASCII stay where they are, so these go all at once."""
+    text = document.text
+    if not text.isascii():
+        return [form.lower() for form in document.forms]
+    text = text.lower()
+    return [text[start:stop] for start, stop in document.words]
+
+
+def _kinds(encoded: Sequence[Encoded], offset: NDArray[np.int64]) -> NDArray[np.int16]:
     """The number of each piece's class, of pieces one behind the other: by its role, if it is the first of its text,
     and else by whether it is a period or comma."""
-    texts = [text for one in encoded for text in one.segmentation.pieces]
+    texts = list(chain.from_iterable(one.segmentation.pieces for one in encoded))
     marks = {text for text in set(texts) if text.strip() in PUNCTUATION}
     pointed = np.fromiter(map(marks.__contains__, texts), bool, len(texts))
     other = CLASSES.index("other")
     roles = chain.from_iterable(one.roles for one in encoded)
-    role = np.fromiter(map(_ROLES.get, roles, repeat(other)), np.int64, len(texts))
+    role = np.fromiter(map(_ROLES.get, roles, repeat(other)), np.int16, len(texts))
     kinds = np.where(role >= 0, role, np.where(pointed, CLASSES.index("punctuation"), other))
-    return np.where((offset == 0) & ~np.isin(role, (_ROLES["cls"], _ROLES["sep"])), CLASSES.index("first"), kinds)
+    first = (offset == 0) & (role != _ROLES["cls"]) & (role != _ROLES["sep"])
+    return np.where(first, CLASSES.index("first"), kinds).astype(np.int16)
 
 
 def mark_edges(side: Side, passages: Sequence[Sequence[Document]]) -> Edges:
     """Find the pairs of pieces that lie on dependency edges, both directions, the first piece set aside as a key."""
-    laid = _Laid.of(side, passages)
+    laid = side.laid
     size, width = side.real.shape
     dependent, governor = _dependencies(passages)
     pieces = np.flatnonzero(laid.word >= 0)
-    pieces = pieces[np.argsort(laid.word[pieces], kind="stable")]  # word by word
-    count = np.bincount(laid.word[pieces], minlength=laid.words)
+    owners = laid.word[pieces]
+    if (owners[1:] < owners[:-1]).any():  # word by word
+        pieces = pieces[np.argsort(owners, kind="stable")]
+    count = np.bincount(owners, minlength=laid.words)
     first = np.cumsum(count) - count
     of_governor = count[governor]
     met = count[dependent] * of_governor  # pairs of each edge: every piece of one word with every one of the other
     edge = np.repeat(np.arange(len(met)), met)
     at = np.arange(len(edge)) - np.repeat(np.cumsum(met) - met, met)
-    down = pieces[first[dependent[edge]] + at // np.maximum(of_governor[edge], 1)]
-    up = pieces[first[governor[edge]] + at % np.maximum(of_governor[edge], 1)]
-    governed, governing = np.zeros((size, width), bool), np.zeros((size, width), bool)
-    governed[laid.row[down], laid.place[down]] = True
-    governing[laid.row[up], laid.place[up]] = True
-    upward, downward = laid.offset[up] > 0, laid.offset[down] > 0
-    query, key = (np.concatenate([one[upward], other[downward]]) for one, other in ((down, up), (up, down)))
-    way = np.repeat([UP, DOWN], [upward.sum(), downward.sum()])
-    order = np.lexsort((way, np.concatenate([edge[upward], edge[downward]])))
-    query, key, way = query[order], key[order], way[order]
+    down, along = np.divmod(at, of_governor[edge])
+    down, up = pieces[first[dependent[edge]] + down], pieces[first[governor[edge]] + along]
+    place = laid.row * width + laid.place
+    governed, governing = np.zeros(size * width, bool), np.zeros(size * width, bool)
+    governed[place[down]] = True
+    governing[place[up]] = True
+    # Pairs edge by edge, of each first those that lead up, then those that lead down.
+    kept = np.stack([laid.offset[up] > 0, laid.offset[down] > 0])
+    begins = np.concatenate([[0], np.cumsum(met)])
+    before = np.concatenate([np.zeros((2, 1), np.int64), np.cumsum(kept, 1)], 1)
+    way = before[:, begins]  # how many of either way there are before each edge
+    slot = before[:, :-1] + np.stack([way[1, :-1][edge], way[0, 1:][edge]])
+    total = int(kept.sum())
+    query, key, kind = (np.empty(total, np.int64) for _ in range(3))
+    for which, (one, other) in enumerate(((down, up), (up, down))):
+        into = slot[which][kept[which]]
+        query[into], key[into], kind[into] = one[kept[which]], other[kept[which]], (UP, DOWN)[which]
     row = laid.row[query]
     pairs_of = np.bincount(row, minlength=size)
-    slot = np.arange(len(row)) - (np.cumsum(pairs_of) - pairs_of)[row]
+    number = np.arange(total) - (np.cumsum(pairs_of) - pairs_of)[row]
     packed = np.zeros((size, int(pairs_of.max(initial=0)), 3), np.int64)
-    packed[row, slot] = np.stack([laid.place[query], laid.place[key], way], -1)
-    to_governor, to_dependent = ((packed[..., 2] == kind).astype(np.float32) for kind in (UP, DOWN))
-    arrays = (packed[..., :2], to_governor, to_dependent, governed, governing)
-    return Edges(*(onto(array, side.real.device) for array in arrays))
+    packed[row, number] = np.stack([laid.place[query], laid.place[key], kind], -1)
+    device = side.real.device
+    there, ends = onto(packed, device), onto(np.stack([governed, governing]), device).view(2, size, width)
+    to_governor, to_dependent = ((there[..., 2] == kind).float() for kind in (UP, DOWN))
+    return Edges(there[..., :2], to_governor, to_dependent, ends[0], ends[1])
 
 
 def _dependencies(passages: Sequence[Sequence[Document]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Dependents and governors of all texts, numbered among the words of all of them."""
     documents = [document for passage in passages for document in passage]
     sizes = np.array([len(document.words) for document in documents], dtype=np.int64)
-    known = [document.governors or (None,) * len(document.words) for document in documents]
-    given = (ROOT if governor is None else governor for governors in known for governor in governors)
-    governors = np.fromiter(given, np.int64, int(sizes.sum()))
+    governors = governors_of(documents)
     dependent = np.flatnonzero(governors != ROOT)
     shift = np.repeat(np.cumsum(sizes) - sizes, sizes)
     return dependent, (governors + shift)[dependent]
+
+
+def governors_of(documents: Sequence[Document]) -> NDArray[np.int64]:
+    """The governors of the words of all documents, each numbered in its own; ROOT where there is none that is known.
+
+    >>> governors_of([Document.from_words(["It", "rained"], governors=[1, None])]).tolist()
+    [1, -1]
+    """
+    known = chain.from_iterable(document.governors or (None,) * len(document.words) for document in documents)
+    given = np.fromiter(known, np.float64)  # which has a number for None
+    return np.where(np.isnan(given), ROOT, given).astype(np.int64)
 
 
 def draw_pairs(
@@ -249,14 +266,17 @@ def draw_pairs(
     alone, not on the batch that a passage happens to be in. As every key comes once, there are no ties in what
     belongs to keys.
     """
-    drawn = [
-        _draw(q.length, k.length, text_seed(passage, seed), causal) + np.array([q_start, k_start])
-        for q, k, q_start, k_start, passage in zip(
-            queries.encoded, keys.encoded, queries.starts, keys.starts, passages, strict=True
-        )
-    ]
-    real = padded([np.ones(len(of_text), bool) for of_text in drawn])
-    return onto(padded(drawn), queries.real.device), onto(real, queries.real.device)
+    generator = np.random.Generator(np.random.PCG64(0))
+    sizes = np.array([min(one.length, DRAWN_KEYS) for one in keys.encoded])
+    drawn = np.zeros((len(sizes), int(sizes.max(initial=0)), 2), np.int64)
+    texts = zip(queries.encoded, keys.encoded, queries.starts, keys.starts, passages, strict=True)
+    for text, (q, k, q_start, k_start, passage) in enumerate(texts):
+        generator.bit_generator.state = np.random.PCG64(text_seed(passage, seed)).state
+        j = generator.permutation(k.length)[:DRAWN_KEYS]
+        i = generator.integers(j if causal else 0, q.length, size=len(j))
+        drawn[text, : len(j), 0], drawn[text, : len(j), 1] = i + q_start, j + k_start
+    real = np.arange(drawn.shape[1]) < sizes[:, None]
+    return onto(drawn, queries.real.device), onto(real, queries.real.device)
 
 
 def padded(rows: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -296,30 +316,60 @@ def mark_copies(side: Side) -> Copies:
     >>> [copies.pairs[0][copies.kinds[0, :, kind] > 0].tolist() for kind in (0, 1)]
     [[[4, 1], [5, 2]], [[4, 2], [5, 3]]]
     """
-    rows, cases = [], np.zeros((len(side.encoded), 3), np.float32)
-    for text, (encoded, start) in enumerate(zip(side.encoded, side.starts, strict=True)):
-        places: dict[int, list[int]] = {}
-        found: list[tuple[int, int, int, int, int, int]] = []
-        special, ids = encoded.segmentation.special, encoded.ids
-        step = -(-len(ids) // MOST_COPIES)
-        for place, piece in enumerate(ids):
-            if place < len(special) and special[place]:
-                continue
-            before = places.setdefault(piece, [])
-            nearest = before[-NEAREST:] if place % step == 0 else []
-            followed = [at + 1 for at in nearest if at + 1 < place]
-            paired = {at for at in followed if at > 1 and ids[at - 2] == ids[place - 1]}
-            found += [(place, at, 1, 0, 0, 0) for at in nearest]
-            found += [(place, at, 0, 1, int(at in paired), 0) for at in followed]
-            cases[text] += (bool(nearest), bool(followed), bool(paired))
-            before.append(place)
-        if len(ids) >= SINK_PIECES:
-            found += [(place, 0, 0, 0, 0, 1) for place in range(SINK_PIECES)]
-        rows.append(np.array(found, np.int64).reshape(-1, 6) + np.array([start, start, 0, 0, 0, 0]))
-    packed, device = padded(rows), side.real.device
-    return Copies(
-        onto(packed[..., :2], device), onto(packed[..., 2:].astype(np.float32), device), onto(cases, device)
-    )
+    laid, size = side.laid, len(side.encoded)
+    of_text = np.fromiter(chain.from_iterable(one.segmentation.documents for one in side.encoded), np.int64) >= 0
+    ids = np.fromiter(chain.from_iterable(one.ids for one in side.encoded), np.int64, len(of_text))
+    before = _occurrences(laid, ids, of_text)
+    query = np.flatnonzero((before >= 0).any(1))
+    before = before[query]
+    known = before >= 0
+    followed = known & (before + 1 < query[:, None])
+    # a pair: what stands before the earlier piece is what stands before the query
+    offset = laid.offset[before]
+    paired = followed & (offset > 0) & (ids[before - 1] == ids[query - 1][:, None])
+    cases = np.zeros((size, len(COPIES)), np.float32)
+    for kind, found in enumerate((known, followed, paired)):
+        cases[:, kind] = np.bincount(laid.row[query[found.any(1)]], minlength=size)
+    # Of each query first its earlier occurrences, then what followed them; behind all the first piece of its text.
+    there = np.concatenate([known, followed], 1)
+    which, column = np.nonzero(there)
+    after = column >= NEAREST
+    row = laid.row[query[which]]
+    pairs_of = np.bincount(row, minlength=size)
+    number = np.arange(len(row)) - (np.cumsum(pairs_of) - pairs_of)[row]
+    long = np.flatnonzero(laid.counts >= SINK_PIECES)
+    width = int((pairs_of + SINK_PIECES * (laid.counts >= SINK_PIECES)).max(initial=0))
+    pairs, kinds = np.zeros((size, width, 2), np.int64), np.zeros((size, width, 4), np.float32)
+    column = column % NEAREST
+    pairs[row, number, 0] = laid.place[query[which]]
+    pairs[row, number, 1] = laid.place[before[which, column]] + after
+    kinds[row, number, 0], kinds[row, number, 1] = ~after, after
+    kinds[row, number, 2] = after & paired[which, column]
+    begin = pairs_of[long, None] + np.arange(SINK_PIECES)
+    starts = np.array(side.starts, np.int64)[long, None]
+    pairs[long[:, None], begin, 0], pairs[long[:, None], begin, 1] = starts + np.arange(SINK_PIECES), starts
+    kinds[long[:, None], begin, 3] = 1
+    device = side.real.device
+    return Copies(onto(pairs, device), onto(kinds, device), onto(cases, device))
+
+
+def _occurrences(laid: Laid, ids: NDArray[np.int64], of_text: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """The nearest earlier occurrences of every piece in its text, (piece, NEAREST), the farthest first, -1 where
+    there are fewer; of special pieces, and of those that are not asked in a long text, none."""
+    found = np.full((len(ids), NEAREST), -1, np.int32)
+    texts = np.flatnonzero(of_text)
+    if not len(texts):
+        return found
+    alike = laid.row[texts] * (int(ids.max()) + 1) + ids[texts]
+    order = np.sort(alike * len(ids) + texts)  # by text and piece, each in the order of the text
+    alike, at = np.divmod(order, len(ids))
+    step = -(-laid.counts // MOST_COPIES)
+    asked = np.flatnonzero(laid.offset[at] % step[laid.row[at]] == 0)
+    for back in range(1, NEAREST + 1):
+        asked = asked[asked >= back]
+        asked = asked[alike[asked - back] == alike[asked]]  # who has none so far back has none farther
+        found[at[asked], NEAREST - back] = at[asked - back]
+    return found
 
 
 def half_of(unit: int, seed: int) -> int:
@@ -331,10 +381,3 @@ def half_of(unit: int, seed: int) -> int:
     """
     toss = hashlib.blake2b(f"{seed} {unit // 2}".encode(), digest_size=1).digest()[0]
     return 1 + (toss + unit) % 2
-
-
-def _draw(queries: int, keys: int, seed: int, causal: bool) -> NDArray[np.int64]:
-    generator = np.random.default_rng(seed)
-    j = generator.permutation(keys)[:DRAWN_KEYS]
-    i = generator.integers(j if causal else 0, queries, size=len(j))
-    return np.stack([i, j], 1)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from attlas.studies import Study
+from attlas.studies import Fits, Study
 
 STUDY = Study(
     "survey",
     call="attlas.studies.survey.call:survey",
     page="attlas.studies.survey.page:PAGE",
     group="measure",
+    fits=Fits(by_text="attlas.studies.survey.by_text:by_text"),
     sayings="attlas.studies.survey.sayings:SAYINGS",
 )

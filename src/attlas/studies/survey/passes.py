@@ -192,15 +192,16 @@ class _Pass(Pass):
             for name in [key.split()[1] for key in arrays if key.startswith(f"{stream} ") and key.endswith(" 0")]:
                 sums, counts = (arrays[f"{stream} {name} {part}"] for part in (0, 1))
                 if not name.endswith("-chance"):
-                    counts = np.broadcast_to(counts, (*counts.shape[:1], sums.shape[1], *counts.shape[2:]))
-                    sums, counts = on_grid(sums, grid), on_grid(counts, grid)
+                    alike = counts.shape[1] == 1 and grid.all()  # for all heads
+                    every = np.broadcast_to(counts, (*counts.shape[:1], sums.shape[1], *counts.shape[2:]))
+                    sums, counts = on_grid(sums, grid), counts[:, :, None] if alike else on_grid(every, grid)
                 assert sums.shape[1] == len(layers)
                 if name != "figures":
                     bundle[f"{stream}-{names.get(name, name)}"].update(sums, counts, self.units)
                     continue
                 for half in HALVES:  # by unit, so that a best head can be chosen on one and scored on the other
-                    kept = self.halves == half
-                    bundle[f"{stream}-figures-{half}"].update(sums[kept], counts[kept], self.units[kept])
+                    among = self.halves == half
+                    bundle[f"{stream}-figures-{half}"].update(sums, counts, self.units, among=among)
 
     def _require_finite(self, arrays: Mapping[str, NDArray[np.float64]]) -> None:
         """Refuse a batch in which any head has no numbers, and name the first site where that is so."""

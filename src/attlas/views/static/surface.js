@@ -20,6 +20,12 @@ export function canvasSurface(canvas, width, height, density = globalThis.device
       context.fillRect(x, y, w, h);
       context.globalAlpha = 1;
     },
+    disc(x, y, radius, fill) {
+      context.fillStyle = fill;
+      context.beginPath();
+      context.arc(x, y, radius, 0, 2 * Math.PI);
+      context.fill();
+    },
     frame(x, y, w, h, stroke, thickness = 1) {
       context.strokeStyle = stroke;
       context.lineWidth = thickness;
@@ -95,6 +101,9 @@ export function svgSurface(width, height) {
       const sized = `x="${number(x)}" y="${number(y)}" width="${number(w)}" height="${number(h)}"`;
       parts.push(`<rect ${sized} fill="${fill}"${opacity(alpha)}/>`);
     },
+    disc(x, y, radius, fill) {
+      parts.push(`<circle cx="${number(x)}" cy="${number(y)}" r="${number(radius)}" fill="${fill}"/>`);
+    },
     frame(x, y, w, h, stroke, thickness = 1) {
       const sized = `x="${number(x)}" y="${number(y)}" width="${number(w)}" height="${number(h)}"`;
       parts.push(`<rect ${sized} fill="none" stroke="${stroke}" stroke-width="${thickness}"/>`);
@@ -149,6 +158,14 @@ export function svgSurface(width, height) {
 /** Whether a point lies in a rectangle. */
 export function inside({ x, y, width, height }, atX, atY) {
   return atX >= x && atY >= y && atX < x + width && atY < y + height;
+}
+
+/** As much of a word as there is room for. */
+export function fitted(text, surface, font, room) {
+  if (surface.measure(text, font) <= room + 2) return text;
+  const characters = Array.from(text);
+  while (characters.length > 1 && surface.measure(`${characters.join("")}…`, font) > room + 2) characters.pop();
+  return `${characters.join("")}…`;
 }
 
 function opacity(alpha) {

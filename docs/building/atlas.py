@@ -1,0 +1,96 @@
+"""docs/results/atlas.md from atlases that ``attlas atlas`` has made: what was run, what stands out, how models compare."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+MOST = 8  # sentences of a kind
+HEAD = """# Atlases of real models
+
+Written by `python docs/build.py atlas FOLDER ...` on {today}, from the folders of these atlases. Figures stand with their interval and what they are held against; a head's role is that of its first sentence.
+Everything is on small samples of texts, so intervals are wide and rare relations are missing."""
+
+
+def build(folders: list[Path]) -> None:
+    """Write the page."""
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "atlas.md").write_text(text(folders), encoding="utf-8")
+    print(f"page: {RESULTS / 'atlas.md'}")
+
+
+def text(folders: list[Path]) -> str:
+    """The whole page."""
+    from attlas import atlas
+
+    lines = [HEAD.format(today=date.today()), ""]
+    for folder in folders:
+        opened = atlas(folder)
+        tables = {name: table.to_pylist() for name, table in opened.tables.items() if name != "heads"}
+        for model in opened.models:
+            lines += _model(model, tables, folder)
+        lines += _compared(tables)
+    return "\n".join(lines) + "\n"
+
+
+def _model(model: str, tables: dict[str, list[dict[str, Any]]], folder: Path) -> list[str]:
+    """What was found of one model."""
+    own = {name: [row for row in rows if row.get("model") == model] for name, rows in tables.items()}
+    heads, roles = _roles(own["portraits"]), {row["role"]: row["title"] for row in tables["roles"]}
+    counts = Counter(roles.get(role, role) for role in heads.values())
+    shapes = ", ".join(f"{row['stream']} {row['layers']} x {row['heads']}" for row in own["models"])
+    shown = ", ".join(f"{role} {count}" for role, count in counts.most_common())
+    lines = [f"## {model}", "", f"{shapes}; {len(heads)} heads. First sentences: {shown}.", ""]
+    lines += [f"Studies disagree about {len({_place(row) for row in own['disagreements']})} heads.", ""]
+    lines += ["What stands out, chosen on one half of the texts and told of the other:", ""]
+    lines += [f"- {row['sentence']}." for row in own["stands_out"][:MOST]]
+    lines += ["", "The strongest sentences on what heads do:", ""]
+    does = [row for row in own["portraits"] if row["part"] == "does"]
+    for row in sorted(does, key=lambda row: -row["strength"])[:MOST]:
+        stream = f"{row['stream']} " if len(own["models"]) > 1 else ""
+        lines.append(f"- {stream}{row['layer'] + 1}-{row['head'] + 1} {row['sentence']}.")
+    lines += ["", "| study | texts | seconds | fingerprint | command |", "|---|---|--:|---|---|"]
+    for row in own["sources"]:
+        lines.append(
+            f"| {row['study']} | {row['corpus']} | {row['seconds']:,.0f} | `{row['fingerprint']}` | `{row['command']}` |"
+        )
+    left = [row for row in tables["left_out"] if row["given"].endswith(f" of {model}")]
+    lines += ["", *(f"- left out: {row['given']}: {row['reason']}" for row in left)] if left else []
+    return [*lines, ""]
+
+
+def _roles(portraits: list[dict[str, Any]]) -> dict[tuple[Any, ...], str]:
+    """The role of every head: of its first sentence on what it does, else on where it rests."""
+    from attlas.evidence.portraits import role_of
+
+    by_head: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in portraits:
+        by_head.setdefault(_place(row), []).append(row)
+    return {place: role_of(rows) for place, rows in by_head.items()}
+
+
+def _place(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["stream"], row["layer"], row["head"]
+
+
+def _compared(tables: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """How the models of one atlas compare, pair by pair."""
+    pairs: dict[tuple[str, str, str, str], list[dict[str, Any]]] = {}
+    for row in tables.get("matches", []):
+        pairs.setdefault((row["model"], row["other"], row["by"], row["stream"]), []).append(row)
+    if not pairs:
+        return []
+    lines = [
+        "## Compared",
+        "",
+        "| model | other | stream | by | pairs | matched | same number |",
+        "|---|---|---|---|--:|--:|--:|",
+    ]
+    for (model, other, by, stream), rows in pairs.items():
+        matched = [row for row in rows if row["matched"]]
+        same = sum((row["layer"], row["head"]) == (row["other_layer"], row["other_head"]) for row in matched)
+        lines.append(f"| {model} | {other} | {stream} | {by} | {len(rows)} | {len(matched)} | {same} |")
+    return [*lines, ""]

@@ -1,0 +1,65 @@
+"""The page of roles: what it says of an invented result, and that a browser draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from attlas.pages import Tables
+from attlas.pages.laws import check_page
+from attlas.store import Result
+from attlas.studies.reporting import page_of
+from attlas.studies.roles.page import PAGE
+from invented_roles import page_result
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+def test_the_page_keeps_the_laws_and_answers_first() -> None:
+    result = page_result()
+    check_page(PAGE, result)
+    told = PAGE.answer(Tables(result, PAGE.schemas, PAGE.derived))
+    assert told is not None
+    text = told.text.markdown()
+    assert "The first heads by prefix matching (Olsson et al. 2022) are **3-1, 3-2**" in text
+    assert "corrected over roles" in text
+    page = page_of(result)
+    for said in ("tiny has no learned sinks", "no head was named by successor", "rain, hill, stone", "made up"):
+        assert said in page
+
+
+def test_without_a_test_the_answer_is_who_is_named() -> None:
+    result = page_result()
+    tables = {name: table for name, table in result.tables.items() if name not in ("effects", "untested")}
+    check_page(PAGE, Result(result.manifest, tables))
+    told = PAGE.answer(Tables(Result(result.manifest, tables), PAGE.schemas, PAGE.derived))
+    assert told is not None
+    assert "the first heads of **a/tiny** are 3-1, 3-2, 3-3" in told.text.markdown()
+
+
+def test_scores_that_are_no_shares_are_not_drawn_on_an_axis_of_shares() -> None:
+    result = page_result()
+    leaders = Tables(result, PAGE.schemas, PAGE.derived)["leaders"]
+    assert "dormant" in {row["definition"] for row in result.rows("named")}
+    assert {row["definition"] for row in leaders} == {
+        "prefix_matching", "duplicate", "previous_text", "sink", "retrieval_forced",
+    }  # fmt: skip
+
+
+@pytest.mark.browser
+def test_charts_are_drawn_and_nothing_is_clipped(open_report: Callable[[Path], Page], tmp_path: Path) -> None:
+    page = open_report(page_result().save(tmp_path / "out"))
+    assert page.locator("#figure-roles-chart svg .mark-symbol.role-mark path").count() >= 5
+    assert page.locator("#figure-agreement-chart svg .mark-rect.role-mark path").count() == 15
+    assert page.locator("#definitions .listing").count() == 3
+    assert page.locator("#definitions .listing tbody tr td").count() > 30
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+    top = page.locator("#figure-roles-chart").bounding_box()
+    assert top is not None
+    assert top["y"] < 900
