@@ -71,7 +71,7 @@ def matches(heads: pa.Table, models: pa.Table) -> list[Row]:
     if len(known) > MOST:
         return []
     figures = {name: _figures(heads, name) for name in known}
-    rows = []
+    rows: list[Row] = []
     for model, other in combinations(known, 2):
         for stream, ours, theirs in _shared(figures[model], figures[other]):
             rows += _rows(match(ours, theirs), model, other, stream, "behaviour")
