@@ -186,6 +186,48 @@ def rest(tab: Page) -> None:
             return
 
 
+SHADES = """async (rounds) => {
+  const canvas = document.querySelector(".attlas-stage canvas");
+  const drawn = () => performance.getEntriesByName("attlas:drawn").length;
+  const times = [];
+  for (let turn = 0; turn < rounds; turn += 1) {
+    const { left, top, height } = canvas.getBoundingClientRect();
+    const [x, y] = [40 + 53 * (turn % 9), 20 + ((37 * turn) % Math.max(1, height - 40))];
+    const place = { clientX: left + x, clientY: top + y, bubbles: true };
+    const before = drawn();
+    const since = performance.now();
+    canvas.dispatchEvent(new PointerEvent("pointermove", place));
+    while (drawn() === before && performance.now() - since < 5000) {
+      await new Promise((done) => requestAnimationFrame(done));
+    }
+    times.push(performance.now() - since);
+  }
+  return times;
+}"""
+SCROLL = """async (frames) => {
+  const box = document.querySelector(".attlas-scroller");
+  let last = null, gap = 0;
+  for (let turn = 0; turn < frames; turn += 1) {
+    box.scrollTop += turn % 60 < 40 ? 90 : -700;
+    const now = await new Promise((done) => requestAnimationFrame(done));
+    if (last !== null) gap = Math.max(gap, now - last);
+    last = now;
+  }
+  return gap;
+}"""
+
+
+def shades(tab: Page, rounds: int = 12) -> float:
+    """Milliseconds from a pointer on another word of the text view to the shades of that word: the median."""
+    times = sorted(tab.evaluate(SHADES, rounds + 1)[1:])  # the first unpacks what it needs
+    return float(times[len(times) // 2])
+
+
+def scrolled(tab: Page, frames: int = 240) -> float:
+    """The longest gap between frames (ms) while the text view is scrolled."""
+    return float(tab.evaluate(SCROLL, frames))
+
+
 def strain(tab: Page, seconds: float) -> dict[str, float]:
     """Drag and zoom a drawing by turns: the longest gap between frames and the longest task (ms)."""
     box: Any = tab.locator(".attlas-stage canvas:visible").first.bounding_box()

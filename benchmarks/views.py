@@ -34,7 +34,9 @@ from benchmarks.survey import causal
 HEADING = "The page beside bertviz"
 PIECES = (64, 128, 256, 512)
 LONG = 4096
-VIEWS = ("head", "model", "neuron", "matrix")
+RUNNING = 30_000  # pieces of the text that scrolls
+HEADS = 9  # of its layer
+VIEWS = ("head", "model", "neuron", "matrix", "text")
 SLOW = 10.0
 MB = 1e6
 
@@ -150,6 +152,41 @@ def long_case() -> tuple[str, Figures]:
     return f"{LONG:,} pieces of layer {layer} of {name}", figures
 
 
+def running_text() -> Figures:
+    """A text of thirty thousand pieces in the text view, of one layer of a random model, without its weights: paint,
+    pointing for one head and for the layer, scrolling."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    from attlas.capture.reckoned import look_reckoned
+    from attlas.views import page as compose
+
+    tokenizer = load().pieces.tokenizer
+    tokenizer.model_max_length = 2 * RUNNING
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=HEADS * 64, num_hidden_layers=1, num_attention_heads=HEADS,
+        num_key_value_heads=HEADS, intermediate_size=64, max_position_embeddings=2 * RUNNING, initializer_range=0.1,
+    )  # fmt: skip
+    subject = Subject.of(LlamaForCausalLM(config).eval(), tokenizer, "random")
+    made = look_reckoned(subject, text(subject, RUNNING), layers="1")
+    html = peers.WORK / f"attlas-{RUNNING}.html"
+    html.write_text(compose([made], kind="text"), encoding="utf-8")
+    figures: Figures = {"bytes": html.stat().st_size}
+    try:
+        with browser.opened(html, "attlas", {}) as tab:
+            figures["paint"] = tab.evaluate("() => window.benchSeen.painted")
+            figures["head"] = browser.shades(tab)
+            figures["frames"] = browser.scrolled(tab)
+            tab.locator("[data-heads=all]").click()
+            browser.rest(tab)
+            figures["layer"] = browser.shades(tab)
+    except NotMeasured as problem:
+        print(f"the text view of {RUNNING} pieces: {problem}", flush=True)
+    html.unlink()
+    return figures
+
+
 def row(pieces: int, name: str, written: Outcome, shown: Outcome) -> list[str]:
     """One row of the table."""
     formats = (
@@ -207,6 +244,7 @@ def section() -> list[str]:
     viewer = write(subject.look("Hi."), "head", page)["bytes"]
     page.unlink()
     long, strained = long_case()
+    running = running_text()
     limits = [
         judged("page", written.figures["bytes"] / MB, "≤", 40, "MB", 1),
         judged("Python beyond the forward pass", written.figures["seconds"], "≤", 2, "s", 2),
@@ -227,6 +265,16 @@ def section() -> list[str]:
         judged(f"page of {long}", strained["bytes"] / MB, "<", 60, "MB", 1),
         judged("its longest gap between frames", strained.get("gap"), "≤", 200, "ms"),
         judged("its longest task", strained.get("task"), "≤", 200, "ms"),
+        judged(
+            f"text view of {RUNNING:,} pieces ({HEADS} heads of a random model): first paint",
+            running.get("paint"),
+            "≤",
+            1500,
+            "ms",
+        ),
+        judged("a pointer on a word, to its shades: one head", running.get("head"), "≤", 50, "ms"),
+        judged(f"the same for its layer of {HEADS} heads", running.get("layer"), "≤", 500, "ms"),
+        judged("its longest gap between frames, scrolled", running.get("frames"), "≤", 50, "ms"),
     ]
     return [
         f"Made by `make bench` on {date.today()}: the weights of {name}, 12 layers x 12 heads, on the sample",

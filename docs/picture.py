@@ -6,6 +6,10 @@
                                                 model and on smollm2; of a long text, if one is given, the matrix
     python docs/picture.py atlas FOLDER         pictures/atlas-*.png: the first page of an atlas
     python docs/picture.py joint                pictures/view-joint-*.png: all heads of a layer together
+    python docs/picture.py written              pictures/view-text-written-*.png: a chat that smollm2 has gone on with;
+                                                pictures/view-*-translation-*.png: what opus-mt-en-fr has written
+    python docs/picture.py screens              pictures/view-*-phone-*.png and -wide-*.png: small and large windows
+    python docs/picture.py running              pictures/view-text-30000-*.png: a long text, of a random model
 
 Run from a checkout with the extra ``dev``.
 """
@@ -16,6 +20,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +32,9 @@ SENTENCES = {
     "": ("The farmer offered apples to the housekeeper, because he had too many of them.", "he", "farmer"),
     "-designer": ("The farmer asked the designer what she was working on", "she", "designer"),
 }
+
+
+CHAT = {"system": "You are a helpful assistant.", "user": "A farmer has apples and a baker has bread. Who has bread?"}
 
 
 @contextmanager
@@ -60,6 +68,7 @@ def report(folder: Path, name: str, sections: Sequence[str]) -> None:
 def views(long: Path | None) -> None:
     """Each view of each model, at the head that goes most strongly from the pronoun to the one it may stand for."""
     from attlas import load
+    from attlas.capture.saying import saying
     from attlas.views import write_page
 
     folder = Path(tempfile.mkdtemp())
@@ -72,13 +81,15 @@ def views(long: Path | None) -> None:
             query, key = pieces.index(pronoun), pieces.index(antecedent)
             strongest = int(capture.weights[stream][:, :, query, key].argmax())
             layer, head = divmod(strongest, capture.weights[stream].shape[1])
-            page = write_page(folder / f"{name}{suffix}.html", [capture.scene()])
-            chosen = f"layer={layer}&head={head}&query={query}"
+            said = saying(subject, capture)
+            page = write_page(folder / f"{name}{suffix}.html", [replace(capture.scene(), saying=said)])
+            chosen = f"layer={layer}&head={head}&heads={head}&query={query}"
             places = {
                 "head": (chosen, 720),
                 "model": ("", 1000),
                 "neuron": (chosen, 820),
                 "matrix": (f"layer={layer}&heads={head}", 820),
+                "text": (f"layer={layer}&heads={head}&picked={query}", 760),
             }
             for view, (fragment, height) in places.items():
                 if view == "head" or not suffix:
@@ -86,8 +97,9 @@ def views(long: Path | None) -> None:
     if long is not None:
         subject = load("smollm2")
         capture = subject.look(long.read_text(encoding="utf-8"), layers="13")
-        page = write_page(folder / "long.html", [capture.scene()], kind="matrix", layer=12)
-        _shoot(page, "#head=4", "view-matrix-long", 900)
+        page = write_page(folder / "long.html", [capture.scene()], kind="matrix", layer=12, head=4, heads=[4])
+        _shoot(page, "", "view-matrix-long", 900)
+        _shoot(page, "#view=text", "view-text-long", 900)
 
 
 def joint() -> None:
@@ -100,14 +112,74 @@ def joint() -> None:
     _shoot(page, "#layer=5&open=yes", "view-joint", 640)
 
 
+def written() -> None:
+    """A chat that smollm2 has gone on with, in its regions, at the last piece; a translation, where it opens."""
+    from attlas import load
+    from attlas.capture.saying import saying
+    from attlas.views import write_page
+
+    folder = Path(tempfile.mkdtemp())
+    chat = (
+        "".join(f"<|im_start|>{role}\n{said}<|im_end|>\n" for role, said in CHAT.items()) + "<|im_start|>assistant\n"
+    )
+    subject = load("smollm2")
+    capture = subject.look_generating(chat, max_new_pieces=30)
+    scene = replace(capture.scene(), saying=saying(subject, capture))
+    last = scene.strands[0].queries.length - 1
+    _shoot(write_page(folder / "chat.html", [scene], kind="text"), f"#picked={last}", "view-text-written", 820)
+    translator = load("opus-mt-en-fr", task_head="seq2seq")
+    capture = translator.look_generating(SENTENCES[""][0], max_new_pieces=60)
+    page = write_page(folder / "fr.html", [replace(capture.scene(), saying=saying(translator, capture))])
+    for view in ("head", "matrix", "text"):
+        _shoot(page, f"#view={view}", f"view-{view}-translation", 820)
+
+
+def screens() -> None:
+    """The views in the smallest and the largest window."""
+    from attlas import load
+    from attlas.views import write_page
+
+    folder = Path(tempfile.mkdtemp())
+    for name, model in (("minilm", None), ("smollm2", "smollm2")):
+        page = write_page(folder / f"{name}.html", [load(model).look(SENTENCES[""][0]).scene()])
+        for view in ("head", "model", "neuron", "matrix", "text"):
+            if model is None:
+                _shoot(page, f"#view={view}", f"view-{view}-phone", 1100, 360)
+            elif view in ("model", "matrix"):
+                _shoot(page, f"#view={view}", f"view-{view}-wide", 1440, 2560)
+
+
+def running() -> None:
+    """The running text of thirty thousand pieces, of a random model whose rows are reckoned."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    from attlas import Subject, load, read
+    from attlas.capture.reckoned import look_reckoned
+    from attlas.views import write_page
+
+    tokenizer = load("smollm2").pieces.tokenizer
+    tokenizer.model_max_length = 100_000
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=256, num_hidden_layers=1, num_attention_heads=4, num_key_value_heads=2,
+        intermediate_size=64, max_position_embeddings=65_536, initializer_range=0.2,
+    )  # fmt: skip
+    subject = Subject.of(LlamaForCausalLM(config).eval(), tokenizer, "a random model")
+    words = [form for document in read("sample").documents for form in document.forms]
+    text = " ".join((words * 4)[:27_600])
+    page = write_page(Path(tempfile.mkdtemp()) / "long.html", [look_reckoned(subject, text, layers="1")], kind="text")
+    _shoot(page, "#picked=400", "view-text-30000", 820)
+
+
 def atlas(folder: Path) -> None:
     """The first screen of an atlas."""
     _shoot(folder / "index.html", "", "atlas", 640)
 
 
-def _shoot(page: Path, fragment: str, name: str, height: int) -> None:
+def _shoot(page: Path, fragment: str, name: str, height: int, width: int = 1180) -> None:
     for scheme in ("light", "dark"):
-        with opened(page, fragment, scheme, 1180, height) as tab:
+        with opened(page, fragment, scheme, width, height) as tab:
             tab.screenshot(path=PICTURES / f"{name}-{scheme}.png")
             print(f"picture: {PICTURES.name}/{name}-{scheme}.png")
 
@@ -123,5 +195,11 @@ if __name__ == "__main__":
             atlas(Path(folder))
         case ["joint"]:
             joint()
+        case ["written"]:
+            written()
+        case ["screens"]:
+            screens()
+        case ["running"]:
+            running()
         case _:
             sys.exit(__doc__)

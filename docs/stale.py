@@ -28,7 +28,7 @@ PARTS = ("capture", "corpora", "measures", "models", "probes", "stats", "studies
 TOOL = PACKAGE.parents[1] / "tools" / "same_figures"
 KEPT = "pages.json.gz"
 WORDING = (  # what only words and draws the figures of a result
-    "page.py", "findings.py", "wording.py", "clusters/maps.py", "faith/words.py", "faith_chunking/rows.py",
+    "page.py", "findings.py", "sayings.py", "wording.py", "clusters/maps.py", "faith/words.py", "faith_chunking/rows.py",
     "keywords/text.py", "layers_case/drawing.py", "layers_case/panels.py", "roles/through_page.py",
 )  # fmt: skip
 SAME = {"layers_together": ("studies/layers_together", "studies/layers")}  # studies made of another's figures

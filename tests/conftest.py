@@ -46,8 +46,10 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def pages_tell_the_truth() -> Iterator[None]:
     """Whatever a test, or a fixture of many tests, runs a study for: every sentence of the page of its result is true
-    of its tables."""
+    of its tables, and so is all that an atlas would say of its heads."""
+    from attlas.evidence.laws import check_evidence
     from attlas.run.session import Run
+    from attlas.studies.joining import told_of
 
     finish = Run.finish
 
@@ -65,6 +67,7 @@ def pages_tell_the_truth() -> Iterator[None]:
             untrue = [str(told.text) for told in findings if not all(holds(claim, rows) for claim in told.claims)]
             assert not untrue, "a page says what is not so"
             assert not faults(findings, rows)
+            check_evidence(told_of(study.name), result)
         return result
 
     with pytest.MonkeyPatch.context() as patch:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 TEXT = "The farmer offered apples to the housekeeper, because he had too many of them."
 COMMAND = "from attlas.cli import main; main()"
-SLOW = f"import time; from attlas.cli import looking; looking.look = lambda *_: time.sleep(120); {COMMAND}"
+SLOW = f"import time; from attlas.cli import looking; looking.look = lambda *_, **__: time.sleep(120); {COMMAND}"
 HEADS = {"bert": "AutoModel", "llama": "AutoModelForCausalLM", "bart": "AutoModelForSeq2SeqLM"}
 
 
@@ -261,7 +261,7 @@ def test_the_bundled_model_in_a_browser(browser: Browser) -> None:
                 complaints.append(request.url) if urlsplit(request.url).netloc != urlsplit(address).netloc else None
             ),
         )
-        page.goto(address)
+        page.goto(f"{address}#layer=0")  # with all heads of the first layer
         page.get_by_label("Text", exact=True).fill(TEXT)
         assert page.get_by_label("Model", exact=True).input_value() == "all-MiniLM-L6-v2"
         page.get_by_role("button", name="Look").click()
@@ -277,7 +277,7 @@ def test_the_bundled_model_in_a_browser(browser: Browser) -> None:
     seen = load().look(TEXT)
     mean = seen.weights[Stream.ENCODER][1].mean(0)[2].numpy()
     best = np.argsort(-mean)[:6]
-    found = re.findall(r"(\S+) (\.\d+)", said.partition("attends to ")[2])
+    found = re.findall(r"(\S+) (0\.\d+)", said.partition("attends to ")[2])
     assert [label for label, _ in found] == [seen.source.pieces[key] for key in best]
     assert [float(value) for _, value in found] == pytest.approx(mean[best], abs=6e-4)
     assert "layer 2" in said

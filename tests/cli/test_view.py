@@ -204,3 +204,46 @@ def test_what_is_wrong_is_one_sentence_and_no_page(
 def test_a_causal_model_takes_no_second_text(models: Path, capfd: pytest.CaptureFixture[str]) -> None:
     said = attlas(capfd, "view", TEXT, "--and", "More.", "--model", models / "llama")
     said.refuses("llama reads one text, not pairs")
+
+
+def test_a_text_without_its_weights_and_with_regions(models: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    said = attlas(
+        capfd, "view", TEXT, "--model", models / "llama", "--reckoned", "--layers", "2", "--rows", "3", "--regions",
+        "asked,designer", "--out", "page.html",
+    )  # fmt: skip
+    assert (said.status, said.err) == (0, "")
+    strand = header(Path("page.html"))["scenes"][0]["strands"][0]
+    assert "weights" not in strand
+    assert strand["layers"] == [1]
+    assert strand["first"] == len(strand["queries"]["pieces"]) - 3
+    assert [region["name"] for region in strand["queries"]["regions"]] == ["asked", "designer"]
+
+
+def test_what_a_model_says_lies_in_the_page(models: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    attlas(capfd, "view", TEXT, "--model", models / "llama", "--out", "page.html")
+    scene = header(Path("page.html"))["scenes"][0]
+    saying, pieces = scene["saying"], scene["strands"][0]["queries"]["pieces"]
+    assert (saying["kind"], len(saying["top"]), len(saying["actual"])) == ("next", len(pieces), len(pieces) - 1)
+    assert all(len(told) == 5 for told in saying["top"])
+    attlas(capfd, "view", TEXT, "--model", models / "bert", "--out", "bare.html")
+    assert "saying" not in header(Path("bare.html"))["scenes"][0]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--rows", "3"], "--rows belongs to --reckoned"),
+        (["--reckoned", "--measure", "norm"], "it excludes --measure"),
+        (["--reckoned", "--joint", "attention"], "it excludes --joint"),
+        (["--reckoned", "--generate", "5"], "one text of one model"),
+        (["--reckoned", "--against", "another"], "one text of one model"),
+        (["--reckoned", "--rows", "900"], "can be looked from, not 900"),
+    ],
+)
+def test_reckoning_excludes_what_it_cannot_have(
+    options: list[str], sentence: str, models: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    said = attlas(capfd, "view", TEXT, "--model", models / "llama", *options)
+    assert said.status == 2
+    assert sentence in " ".join(said.err.split())
+    assert not list(Path().iterdir())

@@ -72,7 +72,8 @@ SMALLER = {  # what is added to a command, so that it is soon done: options of s
     "atlas many": "--limit 6 --only norms",
     "atlas join": "",
 }
-NOT_OURS = ("--help", "--no-deps", "--depth", "--real")  # of every command, of pip, of an own study, of the sweep
+# of every command, of pip, of an own study, of the sweep, of a benchmark
+NOT_OURS = ("--help", "--no-deps", "--depth", "--real", "--before")
 REAL = ("README.md", "head_mask.md")  # whose Python looks at the bundled model itself, where it is installed
 PAGES = {name: path for name, path in pages().items() if blocks_of(path)}
 PARAGRAPHS = 40  # of the sample's 120

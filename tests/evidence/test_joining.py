@@ -180,11 +180,9 @@ def test_figures_of_further_tables_are_kept() -> None:
     import pyarrow as pa
 
     one = gathered([importance()])
-    more = Atlas.of({**one.tables, "matches": pa.table({"model": ["tiny"], "other": ["tiny"], "distance": [0.1]})})
+    more = Atlas.of({**one.tables, "texts": pa.table({"model": ["tiny"], "text": [0], "corpus": ["sample"]})})
     again = gathered([more, importance(print_="b")])
-    assert again.tables["matches"].to_pylist() == [
-        {"model": "tiny (aaaaaa)", "other": "tiny (aaaaaa)", "distance": 0.1}
-    ]
+    assert again.tables["texts"].to_pylist() == [{"model": "tiny (aaaaaa)", "text": 0, "corpus": "sample"}]
 
 
 def test_heads_that_share_keys_are_counted() -> None:

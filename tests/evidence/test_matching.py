@@ -14,8 +14,9 @@ import twins
 from attlas.capture import Subject
 from attlas.corpora import read
 from attlas.errors import StoreError
-from attlas.evidence.gathering import Part, Told, joined, part_of
+from attlas.evidence.gathering import Part, Told, part_of
 from attlas.evidence.matching import MOST, NEARER, Match, match, match_rows, matches, profiles
+from attlas.evidence.uniting import joined
 from attlas.store import Result
 from attlas.studies import studies
 from attlas.studies.survey.call import survey

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence as Sequence_
+from typing import Any
+
 import numpy as np
 
 from attlas.ids import Stream
 from attlas.views import Scene, Sequence, Strand
+from attlas.views import page as whole_page
 
 WORDS = ("[CLS]", "The", "farmer", "play", "##ed", ".", "[SEP]", "She", "slept", "[SEP]")
 
@@ -59,12 +64,26 @@ def scene(model: str = "a model", seed: int = 0, **options: object) -> Scene:
 
 
 def written(value: float) -> str:
-    """A number as the viewer writes it: three digits, no leading zero, a real minus."""
+    """A number as the viewer writes it: three figures at most, a leading zero, exponents only below 1e-4."""
     size = abs(value)
     if size == 0:
         return "0"
-    mantissa, exponent = f"{value:.2e}".split("e")
-    if size < 0.001:
-        return f"{mantissa}e{int(exponent)}".replace("-", "−")
-    digits = max(0, 2 - int(exponent))
-    return f"{value:.{digits}f}".replace("0.", ".", 1).replace("-", "−")
+    if size < 1e-4:
+        mantissa, exponent = f"{value:.2e}".split("e")
+        return f"{mantissa.removesuffix('.00')}e{int(exponent)}".replace("-", "−")
+    digits = max(0, 2 - math.floor(math.log10(size)))
+    text = f"{float(f'{value:.2e}'):.{digits}f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
+
+
+def spoken(word: str) -> str:
+    """A piece as the viewer writes it: in quotes where it is nothing but marks."""
+    return word if any(letter.isalnum() for letter in word) else f"“{word}”"
+
+
+SPOKEN = tuple(spoken(word) for word in WORDS)
+
+
+def page(scenes: Sequence_[Scene], **selection: Any) -> str:
+    """A page that opens with all heads of layer 1, unless something is chosen."""
+    return whole_page(scenes, **{"layer": 0, **selection})

@@ -76,7 +76,7 @@ def test_weights_are_told_apart_where_the_number_format_is_the_same() -> None:
 
 
 def test_the_header_without_a_card_is_as_before() -> None:
-    assert set(pack([scene()]).header) == {"version", "scenes"}
+    assert set(pack([scene()]).header) == {"version", "scenes", "start"}
 
 
 def test_a_card_has_a_title_whatever_is_known() -> None:

@@ -10,10 +10,9 @@ from xml.etree import ElementTree
 import pytest
 from cards import HOSTILE, ROWS, card_result
 from pointing import address_has
-from scenes import scene
+from scenes import page, scene
 from serving import running
 
-from attlas.views import page
 from attlas.views.card import card_of
 from attlas.views.page import KINDS
 

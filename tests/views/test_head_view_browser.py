@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from drawn import word_at
 from pointing import address_has
-from scenes import WORDS, reading, scene, strand, written
+from scenes import SPOKEN, WORDS, page, reading, scene, spoken, strand, written
 
 from attlas.ids import Stream
-from attlas.views import Scene, page
+from attlas.views import Scene
+from attlas.views.pairing import pairs_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 Open = Callable[..., "Page"]
-FIRST_ROW, STEP, QUERIES_AT = 17, 22, 60  # middle of the first row, height of a row, somewhere in the left column
 
 
 def said(shown: Page) -> str:
@@ -37,18 +38,12 @@ def ranking(said: str) -> list[tuple[str, str]]:
 
 def expected(values: np.ndarray, words: tuple[str, ...] = WORDS) -> list[tuple[str, str]]:
     order = np.argsort(-values, kind="stable")[:6]
-    return [(words[at], written(values[at])) for at in order]
+    return [(spoken(words[at]), written(values[at])) for at in order]
 
 
-def canvas(shown: Page, at: int = 0) -> dict[str, float]:
-    box = shown.locator(".attlas-stage canvas").nth(at).bounding_box()
-    assert box is not None
-    return dict(box)
-
-
-def point(shown: Page, row: int, x: float = QUERIES_AT) -> None:
-    box = canvas(shown)
-    shown.mouse.move(box["x"] + x, box["y"] + FIRST_ROW + STEP * row)
+def point(shown: Page, row: int, *, key: bool = False) -> None:
+    """Move the mouse to the word in a row, of the queries or of the keys."""
+    shown.mouse.move(*word_at(shown, row, key=key))
 
 
 def test_pointing_at_a_word_shows_its_numbers_and_leaving_hides_them(open_page: Open) -> None:
@@ -84,8 +79,7 @@ def test_a_click_keeps_a_word_and_the_address_remembers_it(open_page: Open) -> N
 def test_pointing_at_the_right_column_asks_who_attends(open_page: Open) -> None:
     made = scene()
     shown = open_page(page([made], heads=[1]))
-    box = canvas(shown)
-    point(shown, 4, box["width"] - 100)
+    point(shown, 4, key=True)
     values = made.strands[0].weights[0, 1, :, 4]
     assert said(shown).startswith("##ed is attended to by")
     assert ranking(said(shown)) == expected(values)
@@ -122,7 +116,7 @@ def test_keys_change_layer_query_head_and_measures(open_page: Open) -> None:
     shown.keyboard.press("m")
     norms = weights[2, 1, 1] * lengths[2, 1]
     shares = expected(norms / norms.sum())
-    lengths_said = [written(norms[WORDS.index(word)]) for word, _ in shares[:2]]
+    lengths_said = [written(norms[SPOKEN.index(word)]) for word, _ in shares[:2]]
     parts = said(shown).removeprefix("The attends to ").split(" · ")
     told = zip(shares[:2], lengths_said, strict=True)
     assert parts[:2] == [f"{word} {share} (‖αf(x)‖ {norm})" for (word, share), norm in told]
@@ -186,7 +180,7 @@ def test_the_table_says_what_the_picture_shows(open_page: Open) -> None:
     shown.keyboard.press("t")
     rows = [cells.split("\t") for cells in shown.locator(".attlas-table tbody").inner_text().split("\n")]
     weights = made.strands[0].weights[0, :, 2]
-    assert [row[0] for row in rows] == list(WORDS)
+    assert [row[0] for row in rows] == list(SPOKEN)
     for key, row in enumerate(rows):
         for head, cell in enumerate(row[1:]):
             assert cell == written(weights[head, key])
@@ -200,20 +194,25 @@ def test_two_models_side_by_side_with_their_difference(open_page: Open) -> None:
     lines = said(shown).split("\n")
     difference = a.strands[0].weights[0, 1, 1] - b.strands[0].weights[0, 1, 1]
     largest = int(np.abs(difference).argmax())
-    assert f"{WORDS[largest]} {written(difference[largest])}" in lines[2]
+    assert f"{SPOKEN[largest]} {written(difference[largest])}" in lines[2]
     shown.locator("[data-value=difference]").click()
     assert shown.locator(".attlas-stage canvas").count() == 1
 
 
 def test_models_of_unlike_shape_and_stream_can_be_compared(open_page: Open) -> None:
     causal = Scene("two", ("The farmer played.",), (strand(Stream.DECODER, seed=5, layers=2, heads=6),))
+    layer, head, _ = pairs_of(scene("one"), causal)["encoder"]["of"]["1-2"]
     shown = open_page(page([scene("one"), causal], heads=[1]), "query=1")
     lines = said(shown).split("\n")
-    assert ranking(lines[1])[:2] == expected(causal.strands[0].weights[0, 1, 1])[:2]
+    assert ranking(lines[1])[:2] == expected(causal.strands[0].weights[layer, head, 1])[:2]
+    other = Scene("three", ("x",), (strand(Stream.DECODER, reading(("a", "b", "c")), layers=2, heads=6),))
+    shown = open_page(page([scene("one"), other], heads=[1]), "query=1", instead=shown)
     shown.keyboard.press("ArrowRight")
     shown.keyboard.press("ArrowRight")
     said(shown)
-    assert shown.locator(".attlas-stage").inner_text().count("There is no layer 3 here.") == 2, "of B and of A − B"
+    assert shown.locator(".attlas-stage").inner_text().count("There is no layer 3 here.") == 1, (
+        "of B, which is not paired"
+    )
     assert shown.locator(".attlas-stage canvas").count() == 1
 
 

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from scenes import written
+from scenes import page, written
 
 import twins
 from attlas.capture import Capture, Subject
 from attlas.capture.mixing import STEPS
 from attlas.ids import Stream
-from attlas.views import page
 from joint_by_hand import joint_by_hand
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ def test_there_is_no_choice_of_heads_measures_or_neurons(
     open_page: Open, seen: tuple[Capture, dict[str, np.ndarray]]
 ) -> None:
     shown = open_page(page([seen[0].scene("normalised")]), "view=neuron&measure=norm&heads=2&head=3")
-    assert shown.locator("[data-name=view]").all_inner_texts() == ["Head", "Model", "Matrix"]
+    assert shown.locator("[data-name=view]").all_inner_texts() == ["Head", "Model", "Matrix", "Text"]
     assert shown.locator("[data-name=view][aria-pressed=true]").inner_text() == "Head"
     assert shown.locator("[data-name=measure]").count() == 0
     assert shown.locator(".attlas-heads").count() == 0

@@ -12,12 +12,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from drawn import pictures, place_of, record, texts
 from numpy.typing import NDArray
-from pointing import sweep
-from scenes import WORDS, reading, scene, strand, written
+from scenes import SPOKEN, WORDS, page, reading, scene, spoken, strand, written
 
 from attlas.ids import Stream
-from attlas.views import Scene, Strand, page
+from attlas.views import Scene, Strand
 from attlas.views.figures import NO_FIGURE
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ pytestmark = pytest.mark.browser
 Open = Callable[..., "Page"]
 Numbers = NDArray[np.float32]
 
-LEFT, TOP, SIDE, GAP = 34, 36, 120, 4  # of three layers of four heads in a window of 1280 by 900
 LIGHT = np.array([[251, 250, 247], [198, 219, 235], [120, 170, 210], [48, 108, 168], [12, 38, 84]])
 DIVERGING = np.array([[150, 62, 4], [226, 140, 70], [251, 250, 247], [106, 164, 212], [14, 66, 124]])
 
@@ -43,9 +42,20 @@ def said(shown: Page) -> str:
     return shown.locator(".attlas-readout").inner_text()
 
 
-def middle(layer: int, head: int) -> tuple[float, float]:
+def frame(shown: Page, layer: int, head: int) -> tuple[float, float, float, float]:
+    """Left, top, width and height of the small picture in a row and column of the table."""
+    drawn = pictures(shown)
+    small = [each for each in drawn if each[2:] == drawn[0][2:]]  # and not the one that is enlarged
+    lefts = sorted({x for x, *_ in small})
+    tops = sorted({y for _, y, *_ in small})
+    found: tuple[float, float, float, float] = (lefts[head], tops[layer], *drawn[0][2:])
+    return found
+
+
+def middle(shown: Page, layer: int, head: int) -> tuple[float, float]:
     """The middle of a small picture on the canvas."""
-    return LEFT + head * (SIDE + GAP) + SIDE / 2, TOP + layer * (SIDE + GAP) + SIDE / 2
+    left, top, wide, high = frame(shown, layer, head)
+    return left + wide / 2, top + high / 2
 
 
 def point(shown: Page, x: float, y: float, panel: int = 0) -> None:
@@ -80,7 +90,7 @@ def ramp(share: Numbers, stops: NDArray[np.int64] = LIGHT) -> NDArray[np.float64
 
 def strongest(matrix: Numbers, words: tuple[str, ...] = WORDS) -> str:
     query, key = np.unravel_index(np.abs(matrix).argmax(), matrix.shape)
-    return f"{words[query]} → {words[key]} {written(float(matrix[query, key]))}"
+    return f"{spoken(words[query])} → {spoken(words[key])} {written(float(matrix[query, key]))}"
 
 
 def rows(shown: Page) -> list[list[str]]:
@@ -115,7 +125,7 @@ def test_pointing_at_a_head_tells_its_strongest_link(open_page: Open) -> None:
     shown = open_page(page([made], kind="model"))
     weights = made.strands[0].weights
     for layer, head in ((0, 0), (2, 1), (1, 3)):
-        point(shown, *middle(layer, head))
+        point(shown, *middle(shown, layer, head))
         assert said(shown) == f"head {layer + 1}-{head + 1}: strongest link {strongest(weights[layer, head])}"
     shown.mouse.move(5, 5)
     assert said(shown).startswith("head 1-1:"), "the current head is told when nothing is pointed at"
@@ -124,11 +134,10 @@ def test_pointing_at_a_head_tells_its_strongest_link(open_page: Open) -> None:
 def test_a_small_picture_shows_the_numbers_of_its_head(open_page: Open) -> None:
     made = scene()
     shown = open_page(page([made], kind="model"))
-    cell = SIDE / len(WORDS)
     for layer, head in ((0, 1), (2, 3)):
         matrix = made.strands[0].weights[layer, head]
-        left, top = (at - SIDE / 2 for at in middle(layer, head))
-        places = [(left + (k + 0.5) * cell, top + (q + 0.5) * cell) for q in range(10) for k in range(10)]
+        left, top, wide, high = frame(shown, layer, head)
+        places = [(left + (k + 0.5) * wide / 10, top + (q + 0.5) * high / 10) for q in range(10) for k in range(10)]
         expected = ramp(np.sqrt(matrix / matrix.max(1).mean())).reshape(-1, 3)
         assert np.abs(pixels(shown, places) - expected).max() <= 3
 
@@ -143,13 +152,14 @@ def test_a_line_one_piece_wide_survives_in_a_long_text(open_page: Open) -> None:
     shown = open_page(page([Scene("a model", ("x",), (Strand(Stream.ENCODER, text, text, weights),))], kind="model"))
     settled(shown)
     quiet(shown)
-    left, top = (at - SIDE / 2 for at in middle(1, 0))
-    inside = [((at + 0.5) * SIDE / 72, (at + 0.5) * SIDE / 72) for at in range(2, 71)]
+    *_, diagonal_at, column_at = pictures(shown)  # of the second layer, which stands beside the first
+    left, top, wide, high = diagonal_at
+    inside = [((at + 0.5) * wide / 72, (at + 0.5) * high / 72) for at in range(2, 71)]
     on = pixels(shown, [(left + x, top + y) for x, y in inside])
     assert on.sum(1).max() < 150, "every cell of the diagonal is dark"
-    off = pixels(shown, [(left + x, top + SIDE - y) for x, y in inside if abs(2 * y - SIDE) > 8])
+    off = pixels(shown, [(left + x, top + high - y) for x, y in inside if abs(2 * y - high) > 16])
     assert off.sum(1).min() > 650
-    x = LEFT + SIDE + GAP + (200 * 72 // length + 0.5) * SIDE / 72
+    x = column_at[0] + (200 * 72 // length + 0.5) * wide / 72
     assert pixels(shown, [(x, top + y) for _, y in inside]).sum(1).max() < 150, "and of the column"
 
 
@@ -157,14 +167,13 @@ def test_a_click_enlarges_a_head_and_its_cells_have_numbers(open_page: Open) -> 
     made = scene()
     weights = made.strands[0].weights
     shown = open_page(page([made], kind="model"))
-    before = shown.locator(".attlas-stage canvas").evaluate("canvas => canvas.clientWidth")
-    click(shown, *middle(1, 2))
+    click(shown, *middle(shown, 1, 2))
     assert state(shown) == {"layer": "1", "head": "2", "open": "yes"}
-    width = shown.locator(".attlas-stage canvas").evaluate("canvas => canvas.clientWidth")
-    assert width > before + 200
     found = set()
     told = ""
-    places: list[tuple[float, float]] = [(x, x - before + 60) for x in range(int(before) + 40, int(width), 27)]
+    left, top, wide, high = pictures(shown)[-1]  # drawn last, over the others
+    assert wide > 400
+    places = [(left + (at + 0.5) * wide / 20, top + (at + 0.5) * high / 20) for at in range(20)]
     shades = ramp(np.sqrt(weights[1, 2] / weights[1, 2].max(1).mean()))
     for place, colour in zip(places, pixels(shown, places), strict=True):
         point(shown, *place)
@@ -175,7 +184,7 @@ def test_a_click_enlarges_a_head_and_its_cells_have_numbers(open_page: Open) -> 
             shown.mouse.up()
             chosen = state(shown)
             query, key = int(chosen["query"]), int(chosen["key"])
-            assert (WORDS[query], WORDS[key]) == match.group(1, 2)
+            assert (SPOKEN[query], SPOKEN[key]) == match.group(1, 2)
             assert match[3] == written(float(weights[1, 2, query, key]))
             assert np.abs(colour - shades[query, key]).max() <= 3, "what is told is what is drawn there"
             found.add((query, key))
@@ -184,26 +193,26 @@ def test_a_click_enlarges_a_head_and_its_cells_have_numbers(open_page: Open) -> 
 
 def test_the_enlarged_head_is_closed_by_key_by_click_and_by_its_cross(open_page: Open) -> None:
     shown = open_page(page([scene()], kind="model"))
-    narrow = shown.locator(".attlas-stage canvas").evaluate("canvas => canvas.clientWidth")
 
     def is_open() -> bool:
-        wide = bool(shown.locator(".attlas-stage canvas").evaluate("canvas => canvas.clientWidth") > narrow)
-        assert wide == ("open" in state(shown))
-        return wide
+        quiet(shown)
+        record(shown)
+        there = any(each["text"] == "×" for each in texts(shown))
+        assert there == ("open" in state(shown))
+        return there
 
-    click(shown, *middle(2, 1))
+    click(shown, *middle(shown, 2, 1))
     assert is_open()
-    click(shown, *middle(2, 1))
+    click(shown, *middle(shown, 2, 1))
     assert not is_open()
-    click(shown, *middle(2, 1))
+    click(shown, *middle(shown, 2, 1))
     assert is_open()
     shown.keyboard.press("Escape")
     assert not is_open()
     assert state(shown)["layer"] == "2", "the head stays the current one"
     shown.keyboard.press("Enter")
     assert is_open()
-    along = range(int(narrow) + 100, int(narrow) + 420, 8)
-    point(shown, along[len(sweep(shown, [(x, 12) for x in along], until="Close the enlarged head.")) - 1], 12)
+    point(shown, *place_of(shown, "×"))
     assert said(shown) == "Close the enlarged head."
     shown.mouse.down()
     shown.mouse.up()
@@ -215,8 +224,8 @@ def test_a_link_opens_the_same_head_with_the_same_row(open_page: Open) -> None:
     shown = open_page(page([made], kind="model"), "layer=2&head=0&open=yes&query=2")
     row = made.strands[0].weights[2, 0, 2]
     first = int(row.argmax())
-    assert said(shown).startswith(f"head 3-1: farmer attends to {WORDS[first]} {written(float(row[first]))}, ")
-    click(shown, *middle(0, 3))
+    assert said(shown).startswith(f"head 3-1: farmer attends to {SPOKEN[first]} {written(float(row[first]))}, ")
+    click(shown, *middle(shown, 0, 3))
     assert said(shown).startswith("head 1-4: farmer attends to "), "another head, the same row"
 
 
@@ -229,9 +238,9 @@ def test_arrow_keys_move_from_head_to_head_and_stop_at_the_edge(open_page: Open)
         shown.keyboard.press(key)
         assert said(shown).startswith(f"head {layer + 1}-{head + 1}: "), key
     assert state(shown) == {"layer": "1", "head": "2"}
-    left, top = (at - SIDE / 2 for at in middle(1, 2))
-    (frame,) = pixels(shown, [(left + 50, top - 1.5)])
-    assert np.abs(frame - [43, 108, 168]).max() < 12, "the current head has a frame"
+    left, top, *_ = frame(shown, 1, 2)
+    (edge,) = pixels(shown, [(left + 50, top - 1.5)])
+    assert np.abs(edge - [43, 108, 168]).max() < 12, "the current head has a frame"
     shown.keyboard.press("Enter")
     shown.keyboard.press("ArrowLeft")
     assert said(shown).startswith("head 2-2: ")
@@ -246,13 +255,13 @@ def test_enter_on_a_button_stays_with_the_button(open_page: Open) -> None:
 
 
 def test_keys_bring_a_head_into_sight_and_a_click_does_not_scroll(open_page: Open) -> None:
-    made = scene(layers=20, heads=2)
-    shown = open_page(page([made], kind="model"), viewport={"width": 1000, "height": 600})
+    made = scene(layers=20, heads=12)
+    shown = open_page(page([made], kind="model"), viewport={"width": 500, "height": 600})
     for _ in range(19):
         shown.keyboard.press("ArrowDown")
     assert said(shown).startswith("head 20-1: ")
     scrolled = shown.evaluate("() => scrollY")
-    assert scrolled > 300
+    assert scrolled > 100
     shown.keyboard.press("Enter")
     quiet(shown)
     assert shown.evaluate("() => scrollY") == scrolled
@@ -265,7 +274,7 @@ def test_filters_choose_layers_and_heads(open_page: Open) -> None:
     shown.locator("[data-head='1']").click()
     quiet(shown)
     assert [row[0] for row in rows(shown)] == [f"{layer}-{head}" for layer in (2, 3) for head in (1, 3, 4)]
-    point(shown, *middle(0, 1))
+    point(shown, *middle(shown, 0, 1))
     assert said(shown).startswith("head 2-3: "), "they have moved up and left"
     shown.locator("[data-heads=none]").click()
     shown.mouse.move(5, 5)
@@ -276,14 +285,14 @@ def test_filters_choose_layers_and_heads(open_page: Open) -> None:
 def test_the_table_has_the_strongest_link_of_every_head(open_page: Open) -> None:
     made = scene()
     shown = open_page(page([made], kind="model"))
-    assert settled(shown) == "The strongest link of each head: weight α"
+    assert settled(shown) == "The strongest link of each head: attention weight α"
     found = rows(shown)
     assert len(found) == 12
     for row in found:
         layer, head = (int(part) - 1 for part in row[0].split("-"))
         matrix = made.strands[0].weights[layer, head]
         query, key = np.unravel_index(matrix.argmax(), matrix.shape)
-        assert row[1:] == [WORDS[query], WORDS[key], written(float(matrix[query, key]))]
+        assert row[1:] == [SPOKEN[query], SPOKEN[key], written(float(matrix[query, key]))]
 
 
 def test_norms_and_words_are_shown_when_asked_for(open_page: Open) -> None:
@@ -292,7 +301,7 @@ def test_norms_and_words_are_shown_when_asked_for(open_page: Open) -> None:
     shown.locator("[data-name=measure][data-value=norm]").click()
     norms = made.strands[0].weights * made.strands[0].lengths[:, :, None]  # type: ignore[index]
     norms /= norms.sum(-1, keepdims=True)
-    point(shown, *middle(1, 1))
+    point(shown, *middle(shown, 1, 1))
     assert said(shown) == f"head 2-2: strongest link {strongest(norms[1, 1])}"
     shown.locator("[data-name=measure][data-value=weight]").click()
     shown.locator("[data-name=unit][data-value=word]").click()
@@ -300,14 +309,14 @@ def test_norms_and_words_are_shown_when_asked_for(open_page: Open) -> None:
     joined[:, 3] += made.strands[0].weights[1, 1, :, 4]
     joined = np.insert(np.delete(joined, [3, 4], axis=0), 3, joined[3:5].mean(0), axis=0)
     words = (*WORDS[:3], "played", *WORDS[5:])
-    point(shown, *middle(1, 1))
+    point(shown, *middle(shown, 1, 1))
     assert said(shown) == f"head 2-2: strongest link {strongest(joined, words)}"
 
 
 def test_the_first_query_of_causal_attention_does_not_count(open_page: Open) -> None:
     made = Scene("a model", ("x",), (strand(Stream.DECODER),))
     shown = open_page(page([made], kind="model"))
-    point(shown, *middle(0, 2))
+    point(shown, *middle(shown, 0, 2))
     matrix = made.strands[0].weights[0, 2].copy()
     assert matrix[0, 0] == 1
     matrix[0] = 0
@@ -318,11 +327,10 @@ def test_differences_are_signed(open_page: Open) -> None:
     first, second = scene("first"), scene("second", seed=5)
     shown = open_page(page([first, second], kind="model"), "show=difference")
     difference = first.strands[0].weights - second.strands[0].weights
-    point(shown, *middle(1, 2))
+    point(shown, *middle(shown, 1, 2))
     assert said(shown) == f"head 2-3: largest difference {strongest(difference[1, 2])}"
-    cell = SIDE / len(WORDS)
-    left, top = (at - SIDE / 2 for at in middle(2, 0))
-    places = [(left + (k + 0.5) * cell, top + (q + 0.5) * cell) for q in range(10) for k in range(10)]
+    left, top, wide, high = frame(shown, 2, 0)
+    places = [(left + (k + 0.5) * wide / 10, top + (q + 0.5) * high / 10) for q in range(10) for k in range(10)]
     matrix = difference[2, 0]
     share = np.sign(matrix) * np.sqrt(np.minimum(1, np.abs(matrix) / np.abs(matrix).max(1).mean()))
     assert np.abs(pixels(shown, places) - ramp((1 + share) / 2, DIVERGING).reshape(-1, 3)).max() <= 3
@@ -356,7 +364,7 @@ def test_where_there_is_no_such_figure_heads_stay_by_layer(open_page: Open) -> N
     made = figured(scene(), np.ones((3, 4), np.float32))
     shown = open_page(page([made], kind="model"), "sort=nothing")
     assert "There is no figure “nothing” of these heads" in shown.locator(".attlas-notice").inner_text()
-    point(shown, *middle(2, 3))
+    point(shown, *middle(shown, 2, 3))
     assert said(shown).startswith("head 3-4: ")
 
 
@@ -418,8 +426,8 @@ def test_dark_and_light_are_painted_anew(open_page: Open) -> None:
     shown = open_page(page([made], kind="model"), color_scheme="dark")
     matrix = made.strands[0].weights[0, 0]
     query, key = np.unravel_index(matrix.argmax(), matrix.shape)
-    cell = SIDE / len(WORDS)
-    place = (LEFT + (key + 0.5) * cell, TOP + (query + 0.5) * cell)
+    left, top, wide, high = frame(shown, 0, 0)
+    place = (left + (key + 0.5) * wide / 10, top + (query + 0.5) * high / 10)
     (dark,) = pixels(shown, [place])
     assert dark.sum() > 600, "in the dark the strongest is bright"
     shown.locator("[data-action=theme]").click()
@@ -434,4 +442,7 @@ def test_cross_attention_keeps_its_own_queries_and_keys(open_page: Open) -> None
     shown = open_page(page([made], kind="model"), "layer=0&head=1&open=yes")
     matrix = made.strands[0].weights[0, 1]
     query, key = np.unravel_index(matrix.argmax(), matrix.shape)
-    assert said(shown) == f"head 1-2: strongest link {target[query]} → {WORDS[key]} {written(float(matrix.max()))}"
+    assert (
+        said(shown)
+        == f"head 1-2: strongest link {spoken(target[query])} → {SPOKEN[key]} {written(float(matrix.max()))}"
+    )

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from drawn import word_at
 from pointing import address_has
-from scenes import written
+from scenes import page, spoken, written
 
 import twins
 from attlas.capture import Subject, load
 from attlas.capture.check import eager_weights
 from attlas.ids import Stream
 from attlas.models import bundled
-from attlas.views import page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -53,16 +53,15 @@ def test_all_views_show_what_the_eager_model_has(name: str, open_page: Callable[
     capture = subject.look(TEXT, target)
     stream = Stream.CROSS if target else subject.streams[0]
     weights = eager(subject, stream, target)
-    queries, keys = capture.queries_of(stream).pieces, capture.keys_of(stream).pieces
+    queries = capture.queries_of(stream).pieces
+    keys = [spoken(piece) for piece in capture.keys_of(stream).pieces]
     shown = open_page(page([capture.scene()], stream=stream.value))
 
     # Head view: second layer by a key, third head by a double click, a word by pointing at it.
     shown.keyboard.press("ArrowRight")
     shown.locator("[data-head='2']").dblclick()
     said(shown)
-    box = shown.locator(".attlas-stage canvas").bounding_box()
-    assert box is not None
-    shown.mouse.move(box["x"] + 60, box["y"] + 17 + 22 * 3)
+    shown.mouse.move(*word_at(shown, 3))
     row = weights[1, 2, 3]
     found = re.search(r"attends to (\S+) (\S+) ", said(shown))
     assert found is not None, said(shown)

@@ -112,7 +112,7 @@ def cells(shown: Page, y: float) -> list[tuple[float, str]]:
     """What is said of each neuron along a row, left to right: the first strip, then the second."""
     width = shown.locator(".attlas-stage canvas").first.bounding_box()["width"]  # type: ignore[index]
     said: list[tuple[float, str]] = []
-    along = range(100, min(int(width), 560), 6)
+    along = range(100, int(width) - 100, 13)
     for x, text in zip(along, sweep(shown, [(x, y) for x in along]), strict=True):
         if "q[" in text and (not said or said[-1][1] != text):
             said.append((x + 1, text))
@@ -124,7 +124,7 @@ def test_a_table_of_products_scores_and_weights(open_page: Open) -> None:
     strand = scenes.strand()
     shown = open_page(page([one(strand)]), WHERE)
     rows = table(shown)
-    assert [row["key"] for row in rows] == list(scenes.WORDS)
+    assert [row["key"] for row in rows] == list(scenes.SPOKEN)
     parts = products(strand, 1)  # the first piece that is not special
     mean = parts.mean(0)
     for key, row in enumerate(rows):
@@ -269,7 +269,7 @@ def test_norms_and_special_pieces_set_aside_and_always_pieces(open_page: Open) -
     assert strand.lengths is not None
     norms = strand.weights[LAYER, HEAD, 4] * strand.lengths[LAYER, HEAD]
     rows = table(shown)
-    assert [row["key"] for row in rows] == [scenes.WORDS[key] for key in keys]
+    assert [row["key"] for row in rows] == [scenes.SPOKEN[key] for key in keys]
     for key, row in zip(keys, rows, strict=True):
         assert number(row["norm share"]) == pytest.approx(norms[key] / norms[keys].sum(), rel=6e-3, abs=1e-6)
     assert "##ed attends to" in readout(shown)

@@ -59,19 +59,21 @@ def test_every_module_says_what_it_is_and_can_be_joined(name: str) -> None:
     assert "\nexport " not in joined
 
 
-def test_a_view_is_a_module_and_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_view_is_a_module_and_a_record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for record in script.view_records():
         assert {"name", "title", "help"} <= record.keys()
         assert f"export const {record['name']}View = " in static(f"{record['name']}.js")
     assert [record["name"] for record in script.view_records()] == list(KINDS)
-    own = {
-        "views.json": json.dumps([*script.view_records(), {"name": "tree", "title": "Tree", "help": "It grows."}]),
-        "tree.js": "// A further view.\n\nexport const treeView = { draw() {} };\n",
-    }
-    monkeypatch.setattr(script, "static", lambda name: own.get(name) or static(name))
-    joined = script.join("viewer")
+    records = json.dumps([*script.view_records(), {"name": "tree", "title": "Tree", "help": "It grows."}])
+    monkeypatch.setattr(script, "static", lambda name: records if name == "views.json" else static(name))
+    (tmp_path / "grown" / "static").mkdir(parents=True)
+    (tmp_path / "grown" / "__init__.py").touch()
+    further = "// A further view.\n\nexport const treeView = { draw() {} };\n"
+    (tmp_path / "grown" / "static" / "tree.js").write_text(further, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    joined = script.join("viewer", "grown")
     assert '"It grows."' in joined
-    assert "{ ...RECORDS[4], ...treeView }" in joined
+    assert "{ ...RECORDS[5], ...treeView }" in joined
     assert joined.index("const $tree = ") < joined.index("const $views = ") < joined.index("const $viewer = ")
 
 

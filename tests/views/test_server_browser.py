@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
+from drawn import word_at
 from serving import HOSTILE, TEXT, look, running
 
 from attlas.views import Scene
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
-
-STEP = 23  # height of a row of the head view
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +45,7 @@ class Opened:
         }
         self.tabs = tabs
         self.page: Page = tabs.lend(heard, color_scheme=scheme)
-        self.page.goto(server.address + fragment)
+        self.page.goto(server.address + (fragment or "#layer=0"))  # where a head is chosen, no other is
         self.page.wait_for_selector("textarea[name=text]")
 
     @property
@@ -70,10 +69,9 @@ class Opened:
 
     def point(self, row: int) -> str:
         """Point at a query of the head view and read what is said of it."""
-        box = self.page.locator(".attlas-stage canvas").first.bounding_box()
-        assert box
+        place = word_at(self.page, row)
         before = self.drawn
-        self.page.mouse.move(box["x"] + 60, box["y"] + 6 + STEP * (row + 0.5))
+        self.page.mouse.move(*place)
         self.wait(lambda: self.drawn > before)
         return self.readout()
 
@@ -106,7 +104,7 @@ def agrees(said: str, weights: Any, pieces: list[str], row: int) -> bool:
     """Whether a readout names the strongest keys of a row, with the numbers that numpy finds."""
     mean = weights[:, row].mean(0)
     best = np.argsort(-mean)[:6]
-    found = re.findall(r"(\S+) ≈?(\.\d+)", said.partition("attends to ")[2])
+    found = re.findall(r"(\S+) ≈?(0\.\d+)", said.partition("attends to ")[2])
     return said.startswith(pieces[row]) and [label for label, _ in found] == [pieces[k] for k in best] and all(
         abs(float(value) - mean[k]) < 6e-4 for (_, value), k in zip(found, best, strict=True)
     )  # fmt: skip
@@ -158,7 +156,7 @@ def test_refusals_are_shown_and_the_picture_stays(opened: Opened, monkeypatch: p
     opened.ask(TEXT)
     alert = page.get_by_role("alert")
     for text, sentence in (
-        ("  ", "the text is empty; give at least one word."),
+        ("  ", "there is no text yet; type one, or try the example."),
         ("please refuse", "one does not read this."),
         ("word " * 500, "2,000 are the most; shorten the text."),
     ):
@@ -244,7 +242,7 @@ def test_two_texts_and_two_models_are_compared(opened: Opened) -> None:
     row, mean = 3, [look(Question(name, TEXT)).strands[0].weights[0].mean(0) for name in ("one", "two")]
     difference = mean[0][row] - mean[1][row]
     said = opened.point(row)
-    value = re.search(r"attends to (\S+) (−?)(\.\d+)", said)
+    value = re.search(r"attends to (\S+) (−?)(0\.\d+)", said)
     assert value
     at = int(np.abs(difference).argmax())
     assert value[1] == ["[CLS]", *TEXT.split(), "[SEP]"][at]

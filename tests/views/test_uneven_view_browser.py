@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scenes import strand
+from scenes import page, strand
 
 from attlas.ids import Stream
-from attlas.views import Scene, page
+from attlas.views import Scene
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from drawn import word_at
 from scenes import WORDS, scene, written
 
 from attlas.views import Scene
@@ -231,9 +232,7 @@ def test_rounded_numbers_become_exact_where_somebody_rests(kernel: Callable[...,
     behind = kernel(made, cells=0, heads=[1])
     behind.open()
     assert behind.viewer.header["scenes"][0]["strands"][0]["weights"]["code"] == "u8"
-    box = behind.page.locator("#one canvas").bounding_box()
-    assert box is not None
-    behind.page.mouse.move(box["x"] + 60, box["y"] + 17 + 22 * 2)
+    behind.page.mouse.move(*word_at(behind.page, 2))
     behind.page.wait_for_timeout(400)
     [row] = behind.asked("row")
     assert (row["layer"], row["head"], row["query"]) == (0, 1, 2)

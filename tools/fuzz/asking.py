@@ -149,7 +149,9 @@ def _path(draw: random.Random, target: Known) -> str:
         return f"/api/block/{name}/{draw.choice(DIGITS)}"
     if what < 0.9:
         return "/api/row/" + "/".join([name, *draw.choices(DIGITS, k=draw.choice((5, 5, 5, 4, 6)))])
-    return draw.choice(("/", "/api/look", f"/?token={target.token}"))
+    return draw.choice(
+        ("/", "/api/look", "/api/pdf", "/api/room", "/api/written", "/api/stop", f"/?token={target.token}")
+    )
 
 
 def _body(draw: random.Random, target: Known) -> bytes:

@@ -85,6 +85,7 @@ def look_generating(
     found = gather(subject, recorder, partial(_join, path=path))
     ids = written if subject.pieces.translating else [*example.source.ids, *written[example.source.length :]]
     text = _segmentation(subject, ids[: found["weights"][Stream.DECODER].shape[-2]])
+    name = "decoder_input_ids" if subject.pieces.translating else "input_ids"
     text_said = Document.from_text(subject.pieces.tokenizer.decode(written, skip_special_tokens=True))
     return Capture(
         subject.name,
@@ -93,6 +94,11 @@ def look_generating(
         text if subject.pieces.translating else None,
         **found,
         own=subject.pieces.own,
+        inputs={
+            **{name: given.cpu() for name, given in batch.inputs.items() if subject.pieces.translating},
+            name: torch.tensor([ids[: len(text.pieces)]]),
+        },
+        written=1 if subject.pieces.translating else example.source.length,
     )
 
 

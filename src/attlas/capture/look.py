@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import abc
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,6 +71,8 @@ class Capture:
     joints: dict[str, dict[Stream, Tensor]] = field(default_factory=dict)
     widths: dict[Stream, tuple[int, ...]] = field(default_factory=dict)
     blocks: dict[Stream, tuple[int, ...]] = field(default_factory=dict)
+    inputs: dict[str, Tensor] = field(default_factory=dict, repr=False)
+    written: int | None = None
 
     def heads_of(self, stream: Stream) -> tuple[tuple[int, ...], ...]:
         """The heads of each layer that was captured, by their numbers: not the same where layers differ in them.
@@ -158,10 +160,12 @@ class Capture:
         (6, 12, 4, 4)
         """
         from attlas.views import Scene
+        from attlas.views.regions import with_regions
 
         texts = tuple(document.text for document in self.passage.documents)
         strand = self._strand if joint is None else partial(self._joint_strand, step=joint)
-        return Scene(self.model, texts, tuple(strand(stream) for stream in Stream if stream in self.weights))
+        strands = tuple(strand(stream) for stream in Stream if stream in self.weights)
+        return with_regions(Scene(self.model, texts, strands))
 
     def view(
         self,
@@ -228,7 +232,9 @@ class Capture:
         documents = self.passage.documents
         if self.target is not None:
             documents = documents[:1] if segmentation is self.source else documents[1:]
-        return Sequence.of(segmentation, [d.word(at) for d in documents for at in range(len(d.words))])
+        made = Sequence.of(segmentation, [d.word(at) for d in documents for at in range(len(d.words))])
+        wrote = segmentation is (self.source if self.target is None else self.target)
+        return replace(made, written=self.written if wrote else None)
 
 
 def as_passage(text: Any, target: Any = None) -> Passage:
@@ -329,6 +335,7 @@ def look_at(
             hidden_states=_hidden(output, batch) if hidden_states else {},
             own=subject.pieces.own,
             joints=kept.stacked(),
+            inputs={name: given.cpu() for name, given in batch.inputs.items()},
         )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from attlas.corpora.limits import Limits, limits_of
@@ -15,8 +17,11 @@ if TYPE_CHECKING:
     from attlas.capture import Capture, Subject
     from attlas.views.card import Card
     from attlas.views.question import Question
+    from attlas.views.scene import Scene
+    from attlas.views.writing import Writing
 
 ROOM = 2  # models that stay open
+UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1, "bytes"))
 TRANSLATED = 200  # pieces that a translation may have where nobody has said it
 
 
@@ -57,8 +62,10 @@ def look(
     layers: str | None = None,
     heads: str | None = None,
     joint: str | None = None,
+    writing: Writing | None = None,
 ) -> Capture:
-    """Answer a question: open the model, let it read or write, and hand over what was seen.
+    """Answer a question: open the model, let it read or write, and hand over what was seen; ``writing`` is told of
+    every piece that is written, and may stop it.
 
     A translation that is not given is written. What is being written is captured whole; for joint norms at the step
     ``joint`` it is then read as well.
@@ -76,13 +83,141 @@ def look(
         write = 0 if question.second else min(write or TRANSLATED, subject.pieces.window - 1)
     _check(subject, question, write, layers, heads)
     steps = () if joint is None else (joint,)
+    text = chat_prompt(subject, question.text, question.system) if question.chat else question.text
     if not write:
-        return subject.look(question.text, question.second or None, layers=layers, heads=heads, joint=steps)
+        return subject.look(text, question.second or None, layers=layers, heads=heads, joint=steps)
     if translating:
         del subject  # which is opened again if it was opened without a head that writes
         subject = shelf.get(question.model, "seq2seq")
-    captured = subject.look_generating(question.text, max_new_pieces=write)
+    with _drawn(question.seed) as options, _told(subject, writing) as more:
+        captured = subject.look_generating(text, max_new_pieces=write, **options, **more)
     return captured if joint is None else subject.look(*captured.passage.documents, joint=steps)
+
+
+def chat_prompt(subject: Subject, text: str, system: str = "") -> str:
+    """What a model with a chat template reads when a person says something to it.
+
+    >>> from attlas.capture import load
+    >>> chat_prompt(load(), "Hi.")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CapabilityError: all-MiniLM-L6-v2 has no chat template; give the whole text as it is to be read
+    """
+    tokenizer = subject.pieces.tokenizer
+    if not getattr(tokenizer, "chat_template", None):
+        raise CapabilityError(f"{subject.name} has no chat template; give the whole text as it is to be read")
+    said = [{"role": "system", "content": system}] if system else []
+    said.append({"role": "user", "content": text})
+    try:
+        prompt: str = tokenizer.apply_chat_template(said, tokenize=False, add_generation_prompt=True)
+    except Exception as error:  # a template is a program of the model's, which may refuse in any way
+        reason = " ".join(str(error).split())[:120]
+        raise CapabilityError(
+            f"{subject.name}: its chat template refuses this ({reason}); leave out the system text"
+        ) from None
+    return prompt
+
+
+def room_told(shelf: Shelf, question: Question) -> str:
+    """How much a look at a text will take, in a sentence, before it is taken.
+
+    >>> from attlas.capture import load
+    >>> from attlas.views.question import Question
+    >>> room_told(Shelf(lambda name, task_head: load()), Question("any", "The farmer slept."))
+    'Reading 6 pieces with 72 heads: 2,592 weights (10 kB).'
+    """
+    from attlas.capture import as_passage
+
+    subject: Subject = shelf.get(question.model, _likely_head(question))
+    text = chat_prompt(subject, question.text, question.system) if question.chat else question.text
+    source = subject.pieces.encode(as_passage(text, question.second or None))
+    pieces = source.length + question.write
+    heads = sum(subject.heads(site) for site in subject.sites)
+    cells = pieces**2 * heads
+    size = next(f"{4 * cells / one:,.0f} {name}" for one, name in UNITS if 4 * cells >= one)
+    return f"Reading {pieces:,} pieces with {heads} heads: {cells:,} weights ({size})."
+
+
+@contextmanager
+def _drawn(seed: int | None) -> Iterator[dict[str, Any]]:
+    """The options of a generation that draws its pieces by a seed, and leaves everybody else's draws alone."""
+    if seed is None:
+        yield {}
+        return
+    import torch
+
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        yield {"do_sample": True}
+
+
+@contextmanager
+def _told(subject: Subject, writing: Writing | None) -> Iterator[dict[str, Any]]:
+    """The options of a generation that tells of every piece, and stops when that is wished."""
+    if writing is None:
+        yield {}
+        return
+    import torch
+
+    begun: list[int] = []
+
+    def watch(ids: torch.Tensor, _scores: Any, **_more: Any) -> torch.Tensor:
+        begun.append(ids.shape[1])
+        written = ids[0, begun[0] - 1 :]
+        text = subject.pieces.tokenizer.decode(written, skip_special_tokens=True)
+        stopped = not writing.grow(text, len(written))
+        return torch.full((len(ids),), stopped, dtype=torch.bool, device=ids.device)
+
+    writing.begin()
+    try:
+        yield {"stopping_criteria": [watch]}
+    finally:
+        writing.end()
+
+
+def scene_of(
+    shelf: Shelf, question: Question, capture: Capture, *, joint: str | None = None, markers: Sequence[str] = ()
+) -> Scene:
+    """What the viewer shows of an answer: the attention, the regions of the text, and what the model says of it.
+
+    >>> from attlas.capture import load
+    >>> from attlas.views.question import Question
+    >>> shelf, question = Shelf(lambda name, task_head: load(task_head=task_head)), Question("any", "Hi.")
+    >>> scene_of(shelf, question, look(shelf, question)).saying is None
+    True
+    """
+    from attlas.capture.saying import saying
+    from attlas.views.regions import with_regions
+
+    scene = capture.scene(joint)
+    if markers:
+        scene = with_regions(scene, markers)
+    if joint is not None:
+        return scene
+    return replace(scene, saying=saying(shelf.get(question.model), capture))
+
+
+def reckoned_scene(
+    shelf: Shelf,
+    question: Question,
+    layers: str | None,
+    heads: str | None,
+    markers: Sequence[str] = (),
+    rows: int | None = None,
+) -> Scene:
+    """What the viewer shows of a text that is too long for its weights.
+
+    >>> from attlas.capture import load
+    >>> from attlas.views.question import Question
+    >>> shelf = Shelf(lambda name, task_head: load(task_head=task_head))
+    >>> reckoned_scene(shelf, Question("any", "Hi."), "6", "1").strands[0].weights.size
+    0
+    """
+    from attlas.capture.reckoned import look_reckoned
+    from attlas.views.regions import with_regions
+
+    scene = look_reckoned(shelf.get(question.model), question.text, layers=layers, heads=heads, rows=rows)
+    return with_regions(scene, markers) if markers else scene
 
 
 def look_limits(given: str | None) -> Limits | None:

@@ -46,11 +46,12 @@ def command(
 
     from attlas.capture import load
     from attlas.cli.allowed import Allowed
-    from attlas.cli.looking import Shelf, check_card, look, look_limits
+    from attlas.cli.looking import Shelf, check_card, look, look_limits, room_told, scene_of
     from attlas.corpora.limits import limited
     from attlas.models import bundled
     from attlas.views.card import read_card
     from attlas.views.server import Server
+    from attlas.views.writing import Writing
 
     kept = look_limits(limits)
     held = None if card is None else read_card(card)
@@ -62,14 +63,21 @@ def command(
     if held is not None:
         held.require([bundled.resolve(name)[0] for name in offered])
 
+    writing = Writing()
+
     def answer(question: Question) -> Scene:
         allowed.require(question.model)
         if held is not None and held.is_of(bundled.resolve(question.model)[0]):
             check_card(shelf, held, [question.model])
         with limited(kept):
-            return look(shelf, question).scene()
+            return scene_of(shelf, question, look(shelf, question, writing=writing))
 
-    server = Server(answer, offered, port=port, card=held)
+    def room(question: Question) -> str:
+        allowed.require(question.model)
+        return room_told(shelf, question)
+
+    sizes = {name: size for name in offered if (size := _size(bundled.resolve(name)[1]))}
+    server = Server(answer, offered, port=port, card=held, writing=writing, room=room, sizes=sizes)
     try:
         if model:
             shelf.get(model[0])  # what is misspelled shall be said at once
@@ -84,6 +92,14 @@ def command(
         server.close()
     if server.busy:
         _leave()
+
+
+def _size(folder: Path | None) -> str:
+    """How large the weights in a folder are, in words; nothing where there is none."""
+    if folder is None:
+        return ""
+    size = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB" if size else ""
 
 
 def _open(address: str) -> None:

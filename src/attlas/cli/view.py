@@ -30,11 +30,26 @@ class Shown:
     layers: Annotated[str | None, Help("Keep only these, counted from 1: 3 or 1,5..7. Long texts need it.")] = None
     heads: Annotated[str | None, Help("Keep only these of each layer, or one such as 6-3.")] = None
     measure: Annotated[str, Help("Measure to open with: weight, norm (of weight times vector) or both.")] = "weight"
+    reckoned: Annotated[
+        bool,
+        Help(
+            "Keep queries, keys and sums of rows instead of weights, for texts too long for these; rows are reckoned."
+        ),
+    ] = False
+    rows: Annotated[
+        int | None, Help("With --reckoned: look only from the last so many pieces, at all before them.", least=1)
+    ] = None
     joint: Annotated[
         str | None,
         Help(
             "Show one map for each layer, the norm of what all its heads bring together: of the attention, with the "
             "residual, or normalised."
+        ),
+    ] = None
+    regions: Annotated[
+        str | None,
+        Help(
+            "Words with which parts of the text begin, such as Document:,Question:. Without it, the turns of a chat."
         ),
     ] = None
     survey: Annotated[Path | None, Help("A survey folder of this model, to sort heads by its figures.")] = None
@@ -57,6 +72,14 @@ class Shown:
         if self.measure != "both":
             check_measure(self.measure)
         Selection(layers=self.layers, heads=self.heads)
+        if self.rows is not None and not self.reckoned:
+            raise CapabilityError("--rows belongs to --reckoned; give both, or leave it out")
+        if self.reckoned:
+            for name, given in (("measure", self.measure != "weight"), ("joint", self.joint is not None)):
+                if given:
+                    raise CapabilityError(
+                        f"--reckoned keeps no lengths, so it excludes --{name}; leave one of them out"
+                    )
         if self.joint is None:
             return
         check_step(self.joint)
@@ -94,11 +117,11 @@ def command(
 ) -> None:
     """Show attention in the browser: write one page that needs nothing but itself, with all views in it."""
     from attlas.capture import load
-    from attlas.cli.looking import Shelf, check_card, look, look_limits
+    from attlas.cli.looking import Shelf, check_card, look, look_limits, reckoned_scene, scene_of
     from attlas.models.bundled import resolve
     from attlas.views import write_page
     from attlas.views.card import read_card
-    from attlas.views.figures import survey_figures
+    from attlas.views.figures import survey_figures, survey_portraits
     from attlas.views.page import check_kind, require_file
     from attlas.views.question import Question
 
@@ -120,16 +143,30 @@ def command(
         questions.append(replace(first, model=against_model or first.model, text=against or read))
     if held is not None:
         check_card(shelf, held, [question.model for question in questions])
+    if shown.reckoned and (second is not None or generate is not None or len(questions) > 1):
+        raise CapabilityError("--reckoned looks at one text of one model; leave out --and, --generate and --against")
     with limited(allowed):
-        captures = [
-            look(shelf, question, joint=shown.joint, layers=shown.layers, heads=shown.heads) for question in questions
-        ]
+        captures = (
+            []
+            if shown.reckoned
+            else [
+                look(shelf, question, joint=shown.joint, layers=shown.layers, heads=shown.heads)
+                for question in questions
+            ]
+        )
     if shown.measure != "weight":
         for question in questions:
             shelf.get(question.model).require("norms")
-    scenes = [capture.scene(shown.joint) for capture in captures]
+    markers = tuple(part for part in (shown.regions or "").split(",") if part.strip())
+    scenes = [
+        scene_of(shelf, question, capture, joint=shown.joint, markers=markers)
+        for question, capture in zip(questions, captures, strict=False)
+    ]
+    if shown.reckoned:
+        scenes = [reckoned_scene(shelf, first, shown.layers, shown.heads, markers, shown.rows)]
     if shown.survey is not None:
         scenes[0] = scenes[0].with_figures(survey_figures(shown.survey, scenes[0]))
+        scenes[0] = scenes[0].with_portraits(survey_portraits(shown.survey))
     selection = {} if shown.measure == "weight" else {"measure": shown.measure}
     path = write_page(out or Path(f"view-{slug(scenes[0].model)}.html"), scenes, kind=kind, card=held, **selection)
     shapes = "; ".join(

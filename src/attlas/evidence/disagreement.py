@@ -28,8 +28,8 @@ def disagreements(portraits: pa.Table) -> Iterator[dict[str, Any]]:
     part = portraits["part"].cast(pa.string())
     told = portraits.filter(compute.is_in(part, pa.array(PARTS)))
     columns = {name: told[name].to_pylist() for name in (*PLACE, "study")}
-    for at, (*place, study) in enumerate(zip(*columns.values(), strict=True)):
-        by_head[tuple(place)].setdefault(study, at)
+    for at, (*head, study) in enumerate(zip(*columns.values(), strict=True)):
+        by_head[tuple(head)].setdefault(study, at)
     taken = [at for studies in by_head.values() if len(studies) > 1 for at in studies.values()]
     rows = dict(zip(taken, told.select(names).take(pa.array(taken, pa.int64())).to_pylist(), strict=True))
     for place, studies in by_head.items():

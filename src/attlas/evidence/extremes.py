@@ -7,6 +7,7 @@ whose tables have no halves pick nothing; neither does a figure of which no stud
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -42,38 +43,43 @@ def standing_out(
                 best = here[int(np.argmin(first) if below else np.argmax(first))]
                 layer, head = int(columns["layer"][best]), int(columns["head"][best])
                 told = spoken.get((figure.quantity, stream, layer, head))
-                if told is not None and _downward(told) == below:
+                if told is not None and _held_against(told)[0] == below:
                     yield from _told(figure, columns, int(best), len(here), told)
 
 
-def _downward(row: Mapping[str, Any]) -> bool:
-    """Whether a sentence is about a small figure."""
-    return any(claim["kind"] == "below" and claim["column"] == "high" for claim in json.loads(row["claims"]))
+def _held_against(row: Mapping[str, Any]) -> tuple[bool, float | str]:
+    """Whether a sentence is about a small figure, and what the near end of its interval is beyond: a number or a
+    column; no number where there is no interval."""
+    for claim in json.loads(row["claims"]):
+        if claim["column"] in ("low", "high"):
+            return claim["kind"] == "below", claim["than"]
+    return False, math.nan
 
 
 def _told(
-    figure: Figure,
-    columns: Mapping[str, NDArray[Any]],
-    at: int,
-    heads: int,
-    row: Mapping[str, Any],
+    figure: Figure, columns: Mapping[str, NDArray[Any]], at: int, heads: int, row: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
+    """What is said of the head that was picked; nothing if its other half is not beyond the level, too."""
     value, low, high, chance = (float(columns[name][at]) for name in ("second_half", "low", "high", "chance"))
-    below = _downward(row)
-    if not all(map(np.isfinite, (value, low, high, chance))) or not (value < chance if below else value > chance):
+    below, than = _held_against(row)
+    level = chance if than == "chance" else float(than)
+    if not all(map(np.isfinite, (value, low, high, level))) or not (value < level if below else value > level):
         return
-    numbers = {"value": value, "low": low, "high": high, "chance": chance}
-    told, start, end, by_chance, *_ = in_numbers(figure.kind, numbers)
+    told, start, end, against, *_ = in_numbers(
+        figure.kind, {"value": value, "low": low, "high": high, "chance": level}
+    )  # fmt: skip
     label = paper_label(row["layer"], row["head"])
     claims = [
         {"kind": "smallest" if below else "largest", "column": "first_half"},
         {"kind": "value", "column": "second_half", "value": value},
-        {"kind": "below" if below else "above", "column": "high" if below else "low", "than": "chance"},
+        {"kind": "below" if below else "above", "column": "second_half", "than": than},
+        {"kind": "below" if below else "above", "column": "high" if below else "low", "than": than},
     ]
     yield {
-        **{name: row[name] for name in ("stream", "layer", "head", "role", "strength", "quantity")}, **numbers,
+        **{name: row[name] for name in ("stream", "layer", "head", "role", "strength", "quantity")},
+        "value": value, "low": low, "high": high, "chance": level,
         "sentence": f"Of all {heads} heads of the {row['stream']}, {label} has the {'least' if below else 'most'} of "
                     f"“{figure.title}” on one half of the texts; on the other half it has {told} (on all texts "
-                    f"{interval(start, end)}; held against {by_chance})",
+                    f"{interval(start, end)}; held against {against})",
         "claims": json.dumps(claims),
     }  # fmt: skip

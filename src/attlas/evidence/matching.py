@@ -70,11 +70,13 @@ def matches(heads: pa.Table, models: pa.Table) -> list[Row]:
     known = [name for name in dict.fromkeys(heads["model"].to_pylist()) if name in shapes]
     if len(known) > MOST:
         return []
-    rows = []
+    figures = {name: _figures(heads, name) for name in known}
+    rows: list[Row] = []
     for model, other in combinations(known, 2):
-        rows += match_rows(heads, model, other)
-        if shapes[model] == shapes[other]:
-            rows += match_rows(heads, model, other, by_number=True)
+        for stream, ours, theirs in _shared(figures[model], figures[other]):
+            rows += _rows(match(ours, theirs), model, other, stream, "behaviour")
+            if shapes[model] == shapes[other]:
+                rows += _rows(match_by_number(ours, theirs), model, other, stream, "number")
     return rows
 
 
@@ -88,16 +90,23 @@ def match_rows(heads: pa.Table, model: str, other: str, *, by_number: bool = Fal
         ...
     attlas.errors.StoreError: there is no model 'large' in this atlas; its models are tiny
     """
-    rows: list[Row] = []
-    for stream, ours, theirs in profiles(heads, model, other):
-        pairs = match_by_number(ours, theirs) if by_number else match(ours, theirs)
-        about = {"model": model, "other": other, "stream": stream, "by": "number" if by_number else "behaviour"}
-        for pair in pairs:
-            (layer, head), (other_layer, other_head) = pair.head, pair.other
-            place = {"layer": layer, "head": head, "other_layer": other_layer, "other_head": other_head}
-            runner_up = pair.runner_up if np.isfinite(pair.runner_up) else None
-            rows.append(about | place | {"distance": pair.distance, "runner_up": runner_up, "matched": pair.matched})
-    return rows
+    return [
+        row
+        for stream, ours, theirs in profiles(heads, model, other)
+        for row in _rows(
+            match_by_number(ours, theirs) if by_number else match(ours, theirs),
+            model, other, stream, "number" if by_number else "behaviour",
+        )
+    ]  # fmt: skip
+
+
+def _rows(pairs: Iterable[Match], model: str, other: str, stream: str, by: str) -> Iterator[Row]:
+    for (layer, head), (other_layer, other_head), distance, runner_up, matched in pairs:
+        yield {
+            "model": model, "other": other, "stream": stream, "layer": layer, "head": head,
+            "other_layer": other_layer, "other_head": other_head, "distance": distance,
+            "runner_up": runner_up if np.isfinite(runner_up) else None, "matched": matched, "by": by,
+        }  # fmt: skip
 
 
 def match(ours: Profile, theirs: Profile) -> list[Match]:
@@ -143,14 +152,7 @@ def profiles(heads: pa.Table, model: str, other: str) -> Iterator[tuple[str, Pro
             raise StoreError(f"there is no model {name!r} in this atlas; its models are {', '.join(models)}")
     if model == other:
         raise StoreError(f"{model} cannot be matched with itself; name two models")
-    figures = {name: _figures(heads, name) for name in (model, other)}
-    for stream in sorted(figures[model].keys() & figures[other].keys()):
-        ours, theirs = figures[model][stream], figures[other][stream]
-        shared = sorted(
-            name for name in ours.keys() & theirs.keys() if _complete(ours, name) and _complete(theirs, name)
-        )
-        if shared:
-            yield stream, _profile(ours, shared), _profile(theirs, shared)
+    yield from _shared(_figures(heads, model), _figures(heads, other))
 
 
 _Of = dict[tuple[str, str], dict[Place, tuple[float, float]]]  # value and error by figure and head
@@ -171,9 +173,17 @@ def _figures(heads: pa.Table, model: str) -> dict[str, _Of]:
     return streams
 
 
-def _complete(figures: _Of, name: tuple[str, str]) -> bool:
-    """Whether as many heads have a figure as any has."""
-    return len(figures[name]) == max(map(len, figures.values()))
+def _shared(ours: dict[str, _Of], theirs: dict[str, _Of]) -> Iterator[tuple[str, Profile, Profile]]:
+    """The streams of two models, with the figures that both have of as many heads as there are."""
+    for stream in sorted(ours.keys() & theirs.keys()):
+        names = _complete(ours[stream]) & _complete(theirs[stream])
+        if names:
+            yield stream, _profile(ours[stream], sorted(names)), _profile(theirs[stream], sorted(names))
+
+
+def _complete(figures: _Of) -> set[tuple[str, str]]:
+    heads = max(map(len, figures.values()))
+    return {name for name, of_figure in figures.items() if len(of_figure) == heads}
 
 
 def _profile(figures: _Of, shared: Iterable[tuple[str, str]]) -> Profile:

@@ -63,6 +63,27 @@ def _figures(result: Result, folder: str | Path, scene: Scene | None) -> Figures
     return figures
 
 
+def survey_portraits(folder: str | Path) -> dict[Stream, dict[str, str]]:
+    """What a survey says of each head in a sentence, by stream and label; nothing where it has no such table.
+
+    >>> import tempfile
+    >>> from attlas.store import Manifest
+    >>> place = {"stream": ["encoder"], "layer": [0], "head": [1]}
+    >>> told = Result(Manifest("survey"), {"portraits": {**place, "sentence": ["looks at [SEP]"]}})
+    >>> survey_portraits(told.save(Path(tempfile.mkdtemp()) / "out"))
+    {<Stream.ENCODER: 'encoder'>: {'1-2': 'looks at [SEP]'}}
+    """
+    with told_as_damage(folder):
+        result = Result.open(folder)
+        if "portraits" not in result.tables:
+            return {}
+        told: dict[Stream, dict[str, str]] = {}
+        for row in result.tables["portraits"].to_pylist():
+            label = f"{row['layer'] + 1}-{row['head'] + 1}"
+            told.setdefault(Stream(row["stream"]), {})[label] = str(row["sentence"])
+        return told
+
+
 def _model(result: Result, folder: str | Path) -> str:
     """The name of the model that a survey is of; a refusal if it is no survey."""
     study = result.manifest.study

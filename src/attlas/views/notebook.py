@@ -18,13 +18,15 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-from attlas.errors import CapabilityError
+from attlas.errors import AttlasError, CapabilityError
 from attlas.ids import Site, labels_of, parse_head, parse_layer
 from attlas.views.card import Card
 from attlas.views.page import check_kind, page
 from attlas.views.payload import Payload, pack
+from attlas.views.publishing import as_pdf
 from attlas.views.scene import Scene
 from attlas.views.script import join, static, viewer_styles
+from attlas.views.telling import start_of
 
 HEIGHT = 720
 _RECORDS = ("START", "NUMBERS", "LISTS", "CHOICES")
@@ -63,7 +65,7 @@ def show(
         )
     made = None if widget is False else _viewer_class()
     if made is not None:
-        return made(pack(scenes, card=card), {"view": kind, **_first(scenes), **chosen}, height)
+        return made(pack(scenes, card=card), {"view": kind, **_begun(scenes, kind, chosen), **chosen}, height)
     if widget:
         raise CapabilityError(
             'a widget needs the package anywidget; pip install "attlas[notebook]", or leave out widget=True'
@@ -92,10 +94,15 @@ def _numbered(selection: Mapping[str, Any]) -> dict[str, Any]:
     return chosen
 
 
-def _first(scenes: Sequence[Scene]) -> dict[str, Any]:
-    """The layer and the heads that are shown when nobody has chosen any."""
+def _begun(scenes: Sequence[Scene], kind: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Where a widget opens, beside what was chosen: at the head with the most to show, unless a head, a layer or a
+    stream was chosen; the model view has all heads."""
     strand = next((strand for scene in scenes for strand in scene.strands), None)
-    return {"layer": strand.layers[0] if strand else 0, "head": strand.heads[0] if strand else 0, "heads": None}
+    first = {"layer": strand.layers[0] if strand else 0, "head": strand.heads[0] if strand else 0, "heads": None}
+    if {"stream", "layer", "layers", "head", "heads", "sort"} & set(chosen):
+        return first
+    start = {**first, **(start_of(scenes[0]) if scenes else {})}
+    return {**start, "heads": None} if kind == "model" else start
 
 
 @dataclass(frozen=True)
@@ -182,16 +189,21 @@ def _number(name: str, value: Any) -> int | float:
 
 
 def answer(payload: Payload, message: Any) -> tuple[dict[str, Any], list[bytes]] | None:
-    """What to reply to a message of the browser: a block or an exact row as bytes, or why there is none.
+    """What to reply to a message of the browser: a block, an exact row or a figure as bytes, or why there is none.
 
     >>> answer(pack([]), {"want": "block", "index": 0, "ticket": "a-1"})
     ({'ticket': 'a-1', 'error': 'there is no such block'}, [])
     >>> answer(pack([]), "something else") is None
     True
     """
-    if not isinstance(message, dict) or "ticket" not in message or message.get("want") not in ("block", "row"):
+    if not isinstance(message, dict) or "ticket" not in message or message.get("want") not in ("block", "row", "pdf"):
         return None
     ticket, want = message["ticket"], message["want"]
+    if want == "pdf":
+        try:
+            return {"ticket": ticket}, [as_pdf(str(message.get("svg", "")))]
+        except AttlasError as error:
+            return {"ticket": ticket, "error": str(error)}, []
     names = ("index",) if want == "block" else ("scene", "strand", "layer", "head", "query")
     places = [message.get(name) for name in names]
     try:

@@ -83,7 +83,7 @@ def check_kind(kind: str, scenes: Sequence[Scene] = ()) -> None:
     >>> check_kind("heads")
     Traceback (most recent call last):
         ...
-    attlas.errors.CapabilityError: there is no view 'heads'; choose head, model, neuron or matrix
+    attlas.errors.CapabilityError: there is no view 'heads'; choose head, model, neuron, matrix or text
     """
     if kind not in KINDS:
         raise CapabilityError(f"there is no view {kind!r}; choose {listed_kinds()}")
@@ -98,7 +98,7 @@ def listed_kinds(*, joint: bool = False) -> str:
     """The views in words; with ``joint`` those that can show all heads of a layer together.
 
     >>> listed_kinds(), listed_kinds(joint=True)
-    ('head, model, neuron or matrix', 'head, model or matrix')
+    ('head, model, neuron, matrix or text', 'head, model, matrix or text')
     """
     *names, last = [name for name, record in KINDS.items() if not (joint and record.get("ofOneHead"))]
     return f"{', '.join(names)} or {last}"

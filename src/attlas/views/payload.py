@@ -28,7 +28,9 @@ from numpy.typing import NDArray
 
 from attlas.ids import Stream
 from attlas.views.card import Card, beside
+from attlas.views.pairing import pairs_of
 from attlas.views.scene import Array, Scene, Sequence, Strand
+from attlas.views.telling import start_of
 
 EXACT_CELLS = 2_000_000  # numbers of one kind up to which a scene is sent as it is: 8 MB before compression
 STEPS = 192
@@ -87,8 +89,8 @@ class Payload:
         >>> np.frombuffer(payload.row(0, 0, 0, 0, 1), "<f4").tolist()
         [0.5, 0.5]
         """
-        weights = self.scenes[scene].strands[strand].weights
-        return np.ascontiguousarray(weights[layer, head, query], dtype="<f4").tobytes()
+        found = self.scenes[scene].strands[strand].rows(layer, head, np.array([query]))[0]
+        return np.ascontiguousarray(found, dtype="<f4").tobytes()
 
 
 def pack(
@@ -103,12 +105,16 @@ def pack(
     makers: list[Callable[[], bytes]] = []
     described = [_describe(scene, makers, exact_cells) for scene in scenes]
     beside_them = beside(card, scenes)
-    header = {"version": 1, "scenes": described, **({"card": beside_them} if beside_them else {})}
+    header: dict[str, Any] = {"version": 1, "scenes": described, **({"card": beside_them} if beside_them else {})}
+    if scenes and (start := start_of(scenes[0])):
+        header["start"] = start
+    if len(scenes) == 2 and (pairs := pairs_of(*scenes)):
+        header["pairs"] = pairs
     return Payload(header, tuple(scenes), tuple(makers))
 
 
 def encode(matrix: NDArray[np.floating], code: str) -> bytes:
-    """One matrix as a block in one of the codes f32, u8, i8.
+    """One matrix as a block in one of the codes f32, u8, i8, f16.
 
     >>> len(zlib.decompress(encode(np.ones((2, 3)), "u8")))
     14
@@ -127,6 +133,8 @@ def decode(block: bytes, code: str, columns: int) -> Array:
     raw = np.frombuffer(zlib.decompress(block), np.uint8)
     if code == "f32":
         return np.ascontiguousarray(raw.reshape(4, -1).T).view("<f4").reshape(-1, columns)
+    if code == "f16":
+        return np.ascontiguousarray(raw.reshape(2, -1).T).view("<f2").reshape(-1, columns).astype(np.float32)
     rows = len(raw) // (columns + 4)
     largest = raw[: 4 * rows].view("<f4")[:, None]
     codes = raw[4 * rows :].reshape(rows, columns)
@@ -137,6 +145,11 @@ def decode(block: bytes, code: str, columns: int) -> Array:
 
 def _planes(matrix: Array) -> bytes:
     return np.ascontiguousarray(matrix.reshape(-1).view(np.uint8).reshape(-1, 4).T).tobytes()
+
+
+def _halves(matrix: Array) -> bytes:
+    halves = np.ascontiguousarray(matrix.astype("<f2"))
+    return np.ascontiguousarray(halves.reshape(-1).view(np.uint8).reshape(-1, 2).T).tobytes()
 
 
 def _bytes(matrix: Array) -> bytes:
@@ -157,11 +170,13 @@ _CODES: dict[str, tuple[Callable[[Array], bytes], int]] = {
     "f32": (_planes, zlib.Z_DEFAULT_STRATEGY),
     "u8": (_bytes, zlib.Z_RLE),
     "i8": (_signed_bytes, zlib.Z_RLE),
+    "f16": (_halves, zlib.Z_HUFFMAN_ONLY),
 }
 
 
 def _describe(scene: Scene, makers: list[Callable[[], bytes]], exact_cells: int) -> dict[str, Any]:
     small = sum(strand.weights.size for strand in scene.strands) <= exact_cells
+    portraits = {stream.value: dict(told) for stream, told in scene.portraits.items()}
     return {
         "model": scene.model,
         "texts": list(scene.texts),
@@ -170,6 +185,8 @@ def _describe(scene: Scene, makers: list[Callable[[], bytes]], exact_cells: int)
             name: {stream.value: np.round(values, 5).tolist() for stream, values in streams.items()}
             for name, streams in scene.figures.items()
         },
+        **({} if scene.saying is None else {"saying": scene.saying.header()}),
+        **({"portraits": portraits} if portraits else {}),
     }
 
 
@@ -191,8 +208,11 @@ def _strand(
         "layers": list(strand.layers),
         "heads": list(strand.heads),
         "causal": strand.stream is Stream.DECODER,
-        "weights": place(strand.weights, "f32" if small else "u8"),
     }
+    if strand.sums is None:
+        found["weights"] = place(strand.weights, "f32" if small else "u8")
+    else:
+        return found | _reckoned(strand, place)
     own = [list(heads) for heads in strand.heads_of]
     if any(heads != found["heads"] for heads in own):
         found["own"] = own
@@ -216,12 +236,37 @@ def _strand(
     return found
 
 
+def _reckoned(strand: Strand, place: Callable[[Array, str], dict[str, Any]]) -> dict[str, Any]:
+    """What rows are reckoned from, where there are no weights."""
+    assert strand.query_vectors is not None
+    assert strand.key_vectors is not None
+    assert strand.sums is not None
+    assert strand.seen is not None
+    assert strand.coarse is not None
+    assert strand.received is not None
+    return {
+        "query_vectors": place(strand.query_vectors, "f16"),
+        "key_vectors": place(_ungrouped(strand.key_vectors), "f16"),
+        "scaling": list(strand.scaling),
+        "sums": place(strand.sums[:, :, None], "f32"),
+        "seen": place(strand.seen[:, None].astype(np.float32), "f32"),
+        "coarse": place(strand.coarse, "u8"),
+        "received": place(strand.received[:, :, None], "f32"),
+        "adjusted": False,
+        **({"first": strand.first} if strand.first else {}),
+        **({"blocks": list(strand.blocks)} if strand.blocks else {}),
+    }
+
+
 def _reading(reading: Sequence) -> dict[str, Any]:
+    regions = [{"name": name, "from": start} for name, start in reading.regions]
     return {
         "pieces": list(reading.pieces),
         "words": list(reading.words),
         "documents": list(reading.documents),
         "spelled": list(reading.spelled),
+        **({"regions": regions} if regions else {}),
+        **({} if reading.written is None else {"written": reading.written}),
     }
 
 

@@ -15,7 +15,9 @@ LONGEST_NAME = 1_000  # letters of a model's name or folder
 class Question:
     """What is to be looked at: a text, perhaps a second one (of a pair, or a target), and a model by its name.
 
-    ``write`` is how many pieces the model shall write on by itself.
+    ``write`` is how many pieces the model shall write on by itself: the likeliest each time or, with a ``seed``,
+    drawn. With ``chat`` the text is what a person says to the model, in the model's own template, after a ``system``
+    text.
 
     >>> Question("a model", "Hello.").write
     0
@@ -25,6 +27,9 @@ class Question:
     text: str
     second: str = ""
     write: int = 0
+    chat: bool = False
+    system: str = ""
+    seed: int | None = None
 
     @classmethod
     def of(cls, given: object) -> Question:
@@ -47,7 +52,18 @@ class Question:
             raise TextError("no model is named; choose one, or give a hub name or a folder")
         if not text.strip():
             raise TextError("the text is empty; give at least one word")
-        return cls(model.strip(), text, second if second.strip() else "", write)
+        chat, seed, system = given.get("chat", False), given.get("seed"), _string(given, "system")
+        if type(chat) is not bool:
+            raise TextError(f"chat must be true or false, not {repr(chat)[:40]}")
+        if seed is not None and (type(seed) is not int or not 0 <= seed < 2**32):
+            raise TextError(f"a seed is a whole number from 0 to {2**32 - 1}, not {repr(seed)[:40]}")
+        if chat and second.strip():
+            raise TextError("a chat has no second text; leave one of them out")
+        if system.strip() and not chat:
+            raise TextError("a system text belongs to a chat; ask for one, or leave it out")
+        return cls(
+            model.strip(), text, second if second.strip() else "", write, chat, system if system.strip() else "", seed
+        )
 
 
 def _string(given: dict[str, Any], name: str) -> str:

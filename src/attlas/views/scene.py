@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from attlas.errors import TextError
 from attlas.ids import Stream
 from attlas.text import Segmentation
+from attlas.views.saying import Saying
 
 Array = NDArray[np.float32]
 
@@ -25,6 +26,7 @@ Array = NDArray[np.float32]
 @dataclass(frozen=True)
 class Sequence:
     """A text as a model reads it: pieces, the word of each (or -1), its document (-1: special), and the words.
+    ``regions`` are names and where they begin; ``written`` is the first piece that the model wrote itself.
 
     >>> Sequence(("[CLS]", "play", "##ing"), (-1, 0, 0), (-1, 0, 0), ("playing",)).length
     3
@@ -34,6 +36,8 @@ class Sequence:
     words: tuple[int, ...]
     documents: tuple[int, ...]
     spelled: tuple[str, ...]
+    regions: tuple[tuple[str, int], ...] = field(default=(), kw_only=True)
+    written: int | None = field(default=None, kw_only=True)
 
     @classmethod
     def of(cls, segmentation: Segmentation, spelled: abc.Sequence[str] = ()) -> Sequence:
@@ -71,6 +75,11 @@ class Strand:
     arrays; ``widths`` are those of the layers' vectors, where they differ, and ``blocks`` the numbers that the layers
     have among the blocks of the model, where these are others.
 
+    A text too long for its weights has none (their last two axes are empty): rows are reckoned from queries, keys and
+    ``sums``, the log-sum-exps (layer, head, query), within what each query has ``seen``, an interval of keys (layer,
+    start and stop, query). ``coarse`` is a picture of the whole, each dot the largest of its cells, and ``received``
+    what each key gets on average (layer, head, key); queries before ``first`` were not looked from.
+
     >>> reading = Sequence(("a",), (0,), (0,), ("a",))
     >>> Strand(Stream.ENCODER, reading, reading, np.ones((2, 3, 1, 1), np.float32)).heads
     (0, 1, 2)
@@ -90,12 +99,17 @@ class Strand:
     joint: str = ""
     widths: tuple[int, ...] = ()
     blocks: tuple[int, ...] = ()
+    sums: Array | None = None
+    seen: NDArray[np.int32] | None = None
+    coarse: Array | None = None
+    received: Array | None = None
+    first: int = 0
 
     def __post_init__(self) -> None:
         if self.weights.ndim != 4:
             raise TextError(f"weights must be (layer, head, query, key), and these are {self.weights.shape}")
         layers, heads, queries, keys = self.weights.shape
-        if (queries, keys) != (self.queries.length, self.keys.length):
+        if (queries, keys) != (self.queries.length, self.keys.length) and self.sums is None:
             raise TextError(
                 f"weights of {queries} queries and {keys} keys do not fit {self.queries.length} and "
                 f"{self.keys.length} pieces of text"
@@ -112,16 +126,40 @@ class Strand:
         >>> Strand(Stream.ENCODER, reading, reading, weights).heads_of
         ((0,), (0, 1))
         """
+        if self.sums is not None:
+            return (self.heads,) * len(self.layers)
         first: NDArray[np.bool_] = np.isnan(self.weights[:, :, :1, :1])
         absent: list[list[bool]] = [[bool(head.any()) for head in layer] for layer in first]
         return tuple(tuple(head for head, none in zip(self.heads, row, strict=True) if not none) for row in absent)
+
+    def rows(self, layer: int, head: int, queries: NDArray[np.integer]) -> Array:
+        """The weights of some queries of the head at a place, (query, key), whether they are there or reckoned.
+
+        >>> reading = Sequence(("a",), (0,), (0,), ("a",))
+        >>> strand = Strand(Stream.ENCODER, reading, reading, np.ones((1, 1, 1, 1), np.float32))
+        >>> strand.rows(0, 0, np.array([0])).tolist()
+        [[1.0]]
+        """
+        if self.sums is None:
+            found: Array = self.weights[layer, head][queries]
+            return found
+        assert self.query_vectors is not None
+        assert self.key_vectors is not None
+        assert self.seen is not None
+        query, key = (part[layer, head].astype(np.float32) for part in (self.query_vectors, self.key_vectors))
+        scores = query[queries] @ key.T * self.scaling[layer] - self.sums[layer, head][queries, None]
+        at, (start, stop) = np.arange(len(key)), self.seen[layer][:, queries]
+        seen = (at >= start[:, None]) & (at < stop[:, None])
+        made: Array = np.where(seen, np.exp(np.where(seen, scores, 0)), 0).astype(np.float32)
+        return made
 
 
 @dataclass(frozen=True)
 class Scene:
     """One model that has read one text (or two: a pair, a source and its target).
 
-    ``figures`` are numbers of a survey by which heads can be sorted: name to stream to (layer, head).
+    ``figures`` are numbers of a survey by which heads can be sorted: name to stream to (layer, head); ``portraits`` a
+    sentence on what a head does, by its label ("6-3", counted from 1); ``saying`` what the model says of the text.
 
     >>> reading = Sequence(("a",), (0,), (0,), ("a",))
     >>> strand = Strand(Stream.ENCODER, reading, reading, np.ones((1, 1, 1, 1), np.float32))
@@ -133,6 +171,8 @@ class Scene:
     texts: tuple[str, ...]
     strands: tuple[Strand, ...]
     figures: Mapping[str, Mapping[Stream, Array]] = field(default_factory=dict)
+    portraits: Mapping[Stream, Mapping[str, str]] = field(default_factory=dict)
+    saying: Saying | None = None
 
     def with_figures(self, figures: Mapping[str, Mapping[Stream, Array]]) -> Scene:
         """The same scene, with figures to sort its heads by.
@@ -141,3 +181,11 @@ class Scene:
         {'entropy': {}}
         """
         return replace(self, figures=figures)
+
+    def with_portraits(self, portraits: Mapping[Stream, Mapping[str, str]]) -> Scene:
+        """The same scene, with a sentence on what each head does, wherever it comes from.
+
+        >>> Scene("a model", (), ()).with_portraits({Stream.ENCODER: {"6-3": "looks back"}}).portraits
+        {<Stream.ENCODER: 'encoder'>: {'6-3': 'looks back'}}
+        """
+        return replace(self, portraits=portraits)

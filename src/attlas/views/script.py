@@ -35,7 +35,7 @@ def view_records() -> list[dict[str, Any]]:
     """The views, as ``views.json`` lists them; with ``ofOneHead`` one shows what heads taken together do not have.
 
     >>> [record["name"] for record in view_records()]
-    ['head', 'model', 'neuron', 'matrix']
+    ['head', 'model', 'neuron', 'matrix', 'text']
     """
     records: list[dict[str, Any]] = json.loads(static("views.json"))
     return records

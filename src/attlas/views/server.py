@@ -20,10 +20,10 @@ import json
 import secrets
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -37,17 +37,20 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from attlas.corpora.limits import in_force
 from attlas.errors import AttlasError, PlanError, TextError
+from attlas.views.app import app_page
 from attlas.views.card import Card
-from attlas.views.page import script_json
 from attlas.views.payload import EXACT_CELLS, Payload, pack
+from attlas.views.publishing import as_pdf
 from attlas.views.question import MOST_WRITTEN, Question
-from attlas.views.scene import Scene
-from attlas.views.script import join, static, viewer_styles
+from attlas.views.scene import Scene, Strand
+from attlas.views.writing import Writing
 
+Answer = TypeVar("Answer")
 LOOPBACK = "127.0.0.1"
 TOKEN_HEADER = "x-attlas-token"
 ASKING_HEADER = "x-attlas-asking"  # which the page's own script sends
 MOST_BYTES = 1_000_000  # of a request
+MOST_FIGURE = 16_000_000  # of a figure that is to become PDF
 MOST_READ = 20_000_000  # bytes after which nobody listens any more
 WAITING = 16  # looks that may wait for their turn
 SHOWN = 80  # letters of an address in a sentence
@@ -67,7 +70,8 @@ class Server:
 
     ``models`` are offered by name, the first one as the default; any other name can be typed. Scenes of more than
     ``exact_cells`` numbers are sent rounded, and their rows exactly where somebody points at them. A ``card`` is
-    shown beside the scenes of its model.
+    shown beside the scenes of its model. ``writing`` is what a model writes while it writes, ``room`` says what a
+    look will take before it is taken, ``sizes`` how large models are.
 
     >>> server = Server(lambda question: Scene(question.model, (question.text,), ()), ["a model"])
     >>> server.address.startswith("http://127.0.0.1:"), "?token=" in server.address
@@ -83,11 +87,14 @@ class Server:
         port: int = 0,
         exact_cells: int = EXACT_CELLS,
         card: Card | None = None,
+        writing: Writing | None = None,
+        room: Callable[[Question], str] | None = None,
+        sizes: Mapping[str, str] | None = None,
     ) -> None:
         self.token, self.pass_word = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         self._socket = _listen(port)
         self.port: int = self._socket.getsockname()[1]
-        self.desk = _Desk(look, models, exact_cells, card)
+        self.desk = _Desk(look, models, exact_cells, card, writing or Writing(), room, dict(sizes or {}))
         self.app = _Gate(_routes(self.desk), self.token, self.pass_word, self.port)
         self._running: Any = None
         self._stopped = False
@@ -169,18 +176,22 @@ class _Desk:
     """What is behind the gate: looks, one at a time, and the answers that are kept."""
 
     def __init__(
-        self, look: Callable[[Question], Scene], models: Sequence[str], exact_cells: int, card: Card | None
-    ) -> None:
+        self, look: Callable[[Question], Scene], models: Sequence[str], exact_cells: int, card: Card | None,
+        writing: Writing, room: Callable[[Question], str] | None, sizes: dict[str, str],
+    ) -> None:  # fmt: skip
         self._look, self._models, self._exact_cells, self._card = look, tuple(models), exact_cells, card
+        self._writing, self._room, self._sizes = writing, room, sizes
         self._answers: dict[str, Payload] = {}
         self._turns = ThreadPoolExecutor(1, "look")  # of one thread, so that nobody looks while another does
         self._awaited: set[asyncio.Future[Payload]] = set()
+        self._publishing = asyncio.Lock()
         self.looking = False
 
     async def page(self, request: Request) -> Response:
         nonce = secrets.token_urlsafe(16)
         policy = f"script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; img-src data: blob:; connect-src 'self'"
-        html = _page(nonce, {"models": self._models, "written": MOST_WRITTEN, "header": ASKING_HEADER})
+        settings = {"models": self._models, "sizes": self._sizes, "written": MOST_WRITTEN, "header": ASKING_HEADER}
+        html = app_page(nonce, settings)
         return HTMLResponse(html, headers={"content-security-policy": f"{_NOTHING}; {policy}"})
 
     async def look(self, request: Request) -> Response:
@@ -215,11 +226,40 @@ class _Desk:
         strands = payload.scenes[scene].strands
         if strand >= len(strands):
             raise HTTPException(404, f"there is no strand {strand}; this scene has {len(strands)}")
-        for what, at, count in zip(("layer", "head", "query"), place, strands[strand].weights.shape, strict=False):
+        for what, at, count in zip(("layer", "head", "query"), place, _shape(strands[strand]), strict=True):
             if at >= count:
                 raise HTTPException(404, f"there is no {what} at place {at}; this strand has {count}")
         layer, head, query = place
         return _bytes(payload.row(scene, strand, layer, head, query))
+
+    async def room(self, request: Request) -> Response:
+        """What the looks that are asked for will take, one sentence each."""
+        asked = _questions(await _body(request))
+        if self._room is None:
+            return JSONResponse({"told": []})
+        room, loop = self._room, asyncio.get_running_loop()
+        told = [await loop.run_in_executor(self._turns, _guarded, room, question) for question in asked]
+        return JSONResponse({"told": told})
+
+    async def written(self, request: Request) -> Response:
+        """What a model has written by now."""
+        return JSONResponse(self._writing.told())
+
+    async def stop(self, request: Request) -> Response:
+        """Let what is being written end here."""
+        self._writing.stop()
+        return JSONResponse(self._writing.told())
+
+    async def pdf(self, request: Request) -> Response:
+        """A figure of our page as PDF; made one at a time, for nobody needs many."""
+        body = await _body(request, MOST_FIGURE)
+        try:
+            svg = body.decode("utf-8")
+        except UnicodeDecodeError:
+            raise TextError("the figure is no text; save it again") from None
+        async with self._publishing:
+            made = await run_in_threadpool(as_pdf, svg)
+        return Response(made, media_type="application/pdf")
 
     def abandon(self) -> None:
         for coming in self._awaited:
@@ -247,17 +287,22 @@ class _Desk:
             self.looking = False
 
     def _asked(self, question: Question) -> Scene:
-        """A look; what the system refuses on the way (a name that no disk can have) is a refusal too."""
-        try:
-            return self._look(question)
-        except OSError as error:
-            raise TextError(f"the model cannot be read ({error.strerror or type(error).__name__})") from error
+        return _guarded(self._look, question)
 
     def _kept(self, request: Request) -> Payload:
         payload = self._answers.get(request.path_params["name"])
         if payload is None:
             raise HTTPException(404, f"only the last {KEPT} looks are kept, and this one is gone; look again")
         return payload
+
+
+def _guarded(ask: Callable[[Question], Answer], question: Question) -> Answer:
+    """What somebody says to a question; what the system refuses on the way (a name that no disk can have) is a
+    refusal too."""
+    try:
+        return ask(question)
+    except OSError as error:
+        raise TextError(f"the model cannot be read ({error.strerror or type(error).__name__})") from error
 
 
 class _Gate:
@@ -342,11 +387,19 @@ def _routes(desk: _Desk) -> Starlette:
         routes=[
             Route("/", desk.page),
             Route("/api/look", desk.look, methods=["POST"]),
+            Route("/api/room", desk.room, methods=["POST"]),
+            Route("/api/written", desk.written),
+            Route("/api/stop", desk.stop, methods=["POST"]),
+            Route("/api/pdf", desk.pdf, methods=["POST"]),
             Route("/api/block/{name}/{index:place}", desk.block),
             Route(where, desk.row),
         ],
         exception_handlers={AttlasError: refused, HTTPException: refused, Exception: broken},
     )
+
+
+def _shape(strand: Strand) -> tuple[int, int, int]:
+    return len(strand.layers), len(strand.heads), strand.queries.length
 
 
 def _questions(body: bytes) -> list[Question]:
@@ -360,18 +413,19 @@ def _questions(body: bytes) -> list[Question]:
     return [Question.of(each) for each in asked]
 
 
-async def _body(request: Request) -> bytes:
+async def _body(request: Request, most: int | None = None) -> bytes:
     """What was sent, up to a limit; the rest is read and forgotten, so that the sentence about it arrives."""
     kept, size = bytearray(), 0
+    most = MOST_BYTES if most is None else most
     async for part in request.stream():
         size += len(part)
-        if size <= MOST_BYTES:
+        if size <= most:
             kept += part
         elif size > MOST_READ:
             break
-    if size > MOST_BYTES:
+    if size > most:
         sent = f"{size:,} bytes{' or more' if size > MOST_READ else ''}"
-        raise HTTPException(413, f"{sent} were sent and {MOST_BYTES:,} are the most; shorten the text")
+        raise HTTPException(413, f"{sent} were sent and {most:,} are the most; shorten the text")
     return bytes(kept)
 
 
@@ -393,29 +447,3 @@ def _listen(port: int) -> socket.socket:
             f"port {port} of this machine cannot be had ({reason}); choose another, or 0 for any that is free"
         ) from None
     return made
-
-
-def _page(nonce: str, settings: dict[str, Any]) -> str:
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>attlas</title>
-<link rel="icon" href="data:,">
-<style>
-{viewer_styles()}{static("app.css")}</style>
-</head>
-<body class="attlas-page">
-<div id="attlas-asking"></div>
-<main id="attlas-viewer"></main>
-<noscript>This page draws attention by a script inside it; switch scripts on to see it.</noscript>
-<script type="application/json" id="attlas-settings">{script_json(settings)}</script>
-<script type="module" nonce="{nonce}">
-{join("app")}
-$app.start();
-</script>
-</body>
-</html>
-"""

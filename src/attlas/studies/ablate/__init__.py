@@ -10,5 +10,5 @@ STUDY = Study(
     page="attlas.studies.ablate.page:PAGE",
     group="cut",
     fits=Fits(needs=("task",), heavy=True),
-    sayings="attlas.studies.ablate.sayings:SAYINGS",
+    sayings="attlas.studies.shared.cutting.sayings:SAYINGS",
 )

@@ -45,7 +45,9 @@ def loudest_table(setting: Setting) -> dict[str, list[Any]]:
         if site.stream is not Stream.DECODER:
             continue
         read = states[min(site.layer, 1)]
-        lengths = torch.cat([weights.written(some).norm(dim=-1) for some in read.split(AT_ONCE)], 1)  # (head, piece)
+        lengths = torch.cat(
+            [weights.written(some).norm(dim=-1) for some in torch.split(read, AT_ONCE)], 1
+        )  # (head, piece)
         top = lengths.topk(min(FIRST, len(pieces)), dim=1)
         mean = lengths.mean(1)
         for head, (values, places) in enumerate(zip(top.values.tolist(), top.indices.tolist(), strict=True)):

@@ -15,7 +15,9 @@ from attlas.measures.quantities import QUANTITIES, Quantity, places
 Figures = Mapping[str, tuple[float, float]]
 
 EVEN = 0.9
-ACTS, TIMES = 0.05, 2.0  # what a head gives to copies where there are any, and how many times chance, to be told
+# what a head gives to copies where there are any, and how many times chance, to be told; of a head that gives less
+# than that to all but the first piece, so many times what it gives to all these
+ACTS, TIMES = 0.05, 2.0
 
 
 def portrait(figures: Figures, quantities: Sequence[Quantity] = QUANTITIES) -> str:
@@ -29,6 +31,8 @@ def portrait(figures: Figures, quantities: Sequence[Quantity] = QUANTITIES) -> s
     'puts .55 on the next piece; a word gives .50 to its governor'
     >>> portrait({"first": (0.81, 0.07), "entropy": (0.9, 3.4), "after_same_piece": (0.9, 0.02)})
     'rests on the first piece (.81); where a piece occurred before, puts .90 on what followed it'
+    >>> portrait({"first": (0.99, 0.05), "entropy": (0.1, 3.4), "after_same_pair": (0.04, 0.017)})
+    'rests on the first piece (.99); where two pieces in a row occurred before, puts .04 on what followed them'
     """
     copies = _on_copies(figures, places("copies", quantities))
     where = _where(figures, places("where", quantities))
@@ -41,8 +45,11 @@ def portrait(figures: Figures, quantities: Sequence[Quantity] = QUANTITIES) -> s
 def _on_copies(figures: Figures, named: Mapping[str, str]) -> str:
     """What a head does where a piece occurred before, or two in a row, if that is beyond chance."""
 
+    awake = 1 - figures.get("first", (0.0, 0.0))[0]  # what a head gives on average to all but the first piece
+
     def acts(kind: str) -> bool:
-        return kind in figures and figures[kind][0] >= max(ACTS, TIMES * figures[kind][1])
+        value, chance = figures.get(kind, (0.0, 0.0))
+        return kind in figures and value >= max(min(ACTS, TIMES * awake), TIMES * chance)
 
     told = [f"{share(figures[kind][0])} on {place}" for kind, place in named.items() if acts(kind)]
     said = f"; where a piece occurred before, puts {' and '.join(told)}" if told else ""

@@ -6,9 +6,14 @@ import { element, surroundingsAreDark } from "./dom.js";
 import { START, fromFragment, toFragment } from "./state.js";
 import { mount } from "./viewer.js";
 
+const EXAMPLE = "The farmer offered apples to the housekeeper, because he had too many of them.";
 const LONGEST_KEPT = 20_000; // characters of a text that an address still carries
 const ANOTHER = "\u0000another"; // no model has this name
-const NOTHING_ASKED = { text: "", second: "", model: "", write: 0, otherModel: "", otherText: "", otherSecond: "", compare: "" };
+const NOTHING_ASKED = { text: "", second: "", model: "", write: 0, chat: "", system: "", seed: "", otherModel: "", otherText: "", otherSecond: "", compare: "" };
+const LARGEST_FILE = 900_000; // bytes of a text
+const LONG = 1500; // letters from which on it is told what a look takes
+const POLL = 400; // milliseconds between two looks at what is being written
+const REMEMBERED = 20; // looks of this session
 const OF_THE_TEXT = { query: null, key: null, box: null }; // chosen in one text, and meaningless in another
 
 /** Put the form and the viewer into the page, and ask at once what the address asks. */
@@ -21,7 +26,11 @@ export function start() {
   let working = false;
   let pending = 0;
 
-  const form = asking(document.getElementById("attlas-asking"), settings, () => ask(form.read()));
+  const stop = () => call("/api/stop", { method: "POST" }).catch(() => {});
+  const form = asking(document.getElementById("attlas-asking"), settings, () => ask(form.read()), stop, (question) => {
+    form.fill(question);
+    ask(question);
+  });
 
   /** Ask, show the answer, and write it into the address: as a new entry unless it was there already. */
   async function ask(question, selection = null) {
@@ -30,14 +39,29 @@ export function start() {
     form.work();
     const began = performance.now();
     try {
+      if (!question.text.trim()) throw new Error("there is no text yet; type one, or try the example");
       const questions = questionsOf(question);
-      const answer = await call("/api/look", { method: "POST", body: JSON.stringify({ questions }) });
+      const body = JSON.stringify({ questions });
+      if (question.text.length > LONG) form.tell((await (await call("/api/room", { method: "POST", body })).json()).told.join(" "));
+      watch(question);
+      const answer = await call("/api/look", { method: "POST", body });
       show(question, await answer.json(), selection);
       form.rest(`Seen in ${((performance.now() - began) / 1000).toFixed(1)} s.`);
+      form.remember(question);
     } catch (error) {
       form.refuse(error.message);
     } finally {
       working = false;
+    }
+  }
+
+  /** While a model writes, show what there is of it. */
+  async function watch(question) {
+    if (!question.write) return;
+    while (working) {
+      await new Promise((done) => { setTimeout(done, POLL); });
+      const { text, pieces, writing } = await call("/api/written").then((answer) => answer.json(), () => ({}));
+      if (working && writing) form.tell(`${pieces} pieces: ${text}`, true);
     }
   }
 
@@ -109,15 +133,18 @@ function connectionTo(id, call) {
   return {
     block: async (index) => new Uint8Array(await bytes(`/api/block/${id}/${index}`)),
     row: async (...place) => new Float32Array(await bytes(`/api/row/${id}/${place.join("/")}`)),
+    pdf: async (svg) => (await call("/api/pdf", { method: "POST", body: svg })).arrayBuffer(),
   };
 }
 
 /** The one or two questions that the form asks. */
-function questionsOf({ model, text, second, write, compare, otherModel, otherText, otherSecond }) {
-  const first = { model, text, second, write };
+function questionsOf({ model, text, second, write, chat, system, seed, compare, otherModel, otherText, otherSecond }) {
+  if (seed !== "" && !/^\d{1,9}$/.test(seed)) throw new Error("a seed is a whole number; leave it empty for the likeliest pieces");
+  const how = { write, ...(chat ? { chat: true, system } : {}), ...(seed === "" ? {} : { seed: Number(seed) }) };
+  const first = { model, text, second, ...how };
   if (!compare) return [first];
   const another = otherText.trim() !== "";
-  const other = { model: otherModel || model, text: another ? otherText : text, second: another ? otherSecond : otherSecond || second, write };
+  const other = { model: otherModel || model, text: another ? otherText : text, second: another ? otherSecond : otherSecond || second, ...how };
   if (JSON.stringify(other) === JSON.stringify(first)) throw new Error("there is nothing to compare; choose another model, or give another text");
   return [first, other];
 }
@@ -140,16 +167,25 @@ function fromQuery(fragment) {
 }
 
 /** The form in an element: how to read and fill it, and how it shows that it works, rests or refuses. */
-function asking(place, settings, submit) {
-  const text = area("Text", "text", 2, "The farmer offered apples to the housekeeper, because he had too many of them.");
+function asking(place, settings, submit, stopWriting, again) {
+  const text = area("Text", "text", 2, "Type or paste a text here.");
   const second = area("Second text", "second", 2, "the second of a pair, or a translation; left empty, a translation model writes it");
-  const model = modelField("Model", "model", settings.models);
+  const model = modelField("Model", "model", settings.models, settings.sizes);
   const write = element("input", { type: "number", name: "write", min: 0, max: settings.written, value: 0, step: 1 });
+  const chat = element("input", { type: "checkbox", name: "chat", "aria-controls": "attlas-system", change: () => fold() });
+  const system = area("What the model is told first (system)", "system", 1, "left empty: what its template says");
+  system.whole.id = "attlas-system";
+  const seed = element("input", { type: "text", name: "seed", inputmode: "numeric", size: 6, placeholder: "none", title: "A seed draws the pieces; without one the likeliest is written each time" });
+  const file = element("input", { type: "file", accept: ".txt,.md,text/plain", "aria-label": "Text from a file", change: () => load() });
+  const stop = element("button", { type: "button", class: "attlas-small", "data-action": "stop", hidden: true, click: () => stopWriting() }, "Stop writing");
+  const looks = element("select", { name: "looks", "aria-label": "Looks of this session", hidden: true, change: () => { if (looks.value) again(asked[Number(looks.value)]); } });
+  const asked = [];
   const compare = element("input", { type: "checkbox", name: "compare", "aria-controls": "attlas-other", change: () => fold() });
-  const otherModel = modelField("Other model", "otherModel", settings.models, "the same");
+  const otherModel = modelField("Other model", "otherModel", settings.models, settings.sizes, "the same");
   const otherText = area("Other text", "otherText", 2, "left empty: the same");
   const otherSecond = area("Its second text", "otherSecond", 2, "for a pair or a translation");
   const button = element("button", { type: "submit", class: "attlas-look", title: "Ctrl+Enter does the same" }, "Look");
+  const example = element("button", { type: "button", class: "attlas-small", click: () => { text.input.value = EXAMPLE; submit(); } }, "Try an example");
   const status = element("output", { class: "attlas-status", role: "status" });
   const refusal = element("p", { class: "attlas-refusal", role: "alert", hidden: true });
   const other = element(
@@ -164,7 +200,14 @@ function asking(place, settings, submit) {
       element("label", { class: "attlas-field attlas-check" }, compare, "Compare with another model or text"),
     ),
     other,
-    element("div", { class: "attlas-choices" }, button, element("span", { class: "attlas-label" }, "Ctrl+Enter"), status),
+    element(
+      "div", { class: "attlas-choices" },
+      element("label", { class: "attlas-field attlas-check" }, chat, "As a chat, in the model's template"),
+      element("label", { class: "attlas-field" }, element("span", { class: "attlas-label" }, "Seed"), seed),
+      element("label", { class: "attlas-field" }, element("span", { class: "attlas-label" }, "Text from a file"), file),
+    ),
+    system.whole,
+    element("div", { class: "attlas-choices" }, button, element("span", { class: "attlas-label" }, "Ctrl+Enter"), example, stop, looks, status),
     refusal,
   );
   form.addEventListener("keydown", (event) => {
@@ -175,13 +218,31 @@ function asking(place, settings, submit) {
   place.classList.add("attlas", "attlas-asking");
   place.replaceChildren(element("h1", {}, "attlas"), form);
 
-  function fold() { other.hidden = !compare.checked; }
+  function fold() {
+    other.hidden = !compare.checked;
+    system.whole.hidden = !chat.checked;
+    if (chat.checked && write.value === "0") write.value = 40; // or it would only read what was said to it
+  }
+
+  async function load() {
+    const [chosen] = file.files;
+    if (!chosen) return;
+    if (chosen.size > LARGEST_FILE) return state(false, "", `${chosen.name} has ${chosen.size.toLocaleString("en")} bytes, and ${LARGEST_FILE.toLocaleString("en")} are the most.`);
+    try {
+      text.input.value = new TextDecoder("utf-8", { fatal: true }).decode(await chosen.arrayBuffer());
+      state(false, `${chosen.name} is read; look when you are ready.`, "");
+    } catch {
+      state(false, "", `${chosen.name} is not UTF-8; convert it first.`);
+    }
+    file.value = "";
+  }
 
   function state(working, said, sentence) {
     button.setAttribute("aria-disabled", String(working));
     button.textContent = working ? "Looking …" : "Look";
     form.setAttribute("aria-busy", String(working));
     status.textContent = said;
+    if (!working) stop.hidden = true;
     refusal.hidden = !sentence;
     refusal.textContent = sentence;
   }
@@ -191,7 +252,8 @@ function asking(place, settings, submit) {
   text.input.focus();
   return {
     read: () => ({
-      text: text.input.value, second: second.input.value, model: model.read(), write: Number(write.value || 0), compare: compare.checked ? "yes" : "",
+      text: text.input.value, second: second.input.value, model: model.read(), write: Number(write.value || 0), chat: chat.checked ? "yes" : "",
+      system: chat.checked ? system.input.value : "", seed: seed.value.trim(), compare: compare.checked ? "yes" : "",
       otherModel: compare.checked ? otherModel.read() : "", otherText: compare.checked ? otherText.input.value : "",
       otherSecond: compare.checked ? otherSecond.input.value : "",
     }),
@@ -200,6 +262,9 @@ function asking(place, settings, submit) {
       second.input.value = question.second;
       model.fill(question.model);
       write.value = question.write;
+      chat.checked = question.chat === "yes";
+      system.input.value = question.system;
+      seed.value = question.seed;
       compare.checked = question.compare === "yes";
       otherModel.fill(question.otherModel);
       otherText.input.value = question.otherText;
@@ -208,6 +273,18 @@ function asking(place, settings, submit) {
     },
     work: () => state(true, "Opening a model for the first time takes a while.", ""),
     rest: (said) => state(false, said, ""),
+    tell(said, writing = false) {
+      status.textContent = said;
+      stop.hidden = !writing;
+    },
+    remember(question) {
+      const known = asked.findIndex((each) => JSON.stringify(each) === JSON.stringify(question));
+      if (known < 0) asked.push(question);
+      if (asked.length > REMEMBERED) asked.shift();
+      looks.hidden = asked.length < 2;
+      const options = asked.map((each, at) => element("option", { value: at }, `${each.model}: ${each.text.slice(0, 40)}`)).reverse();
+      looks.replaceChildren(element("option", { value: "" }, "earlier looks …"), ...options);
+    },
     refuse: (sentence) => state(false, "", /[.?!]$/.test(sentence) ? sentence : `${sentence}.`),
     tint(theme) {
       place.dataset.theme = theme;
@@ -222,10 +299,10 @@ function area(label, name, rows, hint) {
 }
 
 /** A choice of models that also takes any other name; `none` is said of leaving it out. */
-function modelField(label, name, models, none = null) {
+function modelField(label, name, models, sizes, none = null) {
   const select = element("select", { name, "aria-label": label, change: () => { fold(); if (!typed.hidden) typed.focus(); } });
   if (none) select.append(element("option", { value: "" }, none));
-  models.forEach((each) => select.append(element("option", { value: each }, each)));
+  models.forEach((each) => select.append(element("option", { value: each }, sizes?.[each] ? `${each} (${sizes[each]})` : each)));
   select.append(element("option", { value: ANOTHER }, "another …"));
   const typed = element("input", { type: "text", name: `${name}Typed`, "aria-label": `${label}: hub name or folder`, placeholder: "hub name or folder", spellcheck: "false", autocapitalize: "off", size: 28 });
   function fold() { typed.hidden = select.value !== ANOTHER; }

@@ -6,6 +6,7 @@ import { breather } from "./breath.js";
 const ROOM = 96_000_000; // numbers kept unpacked, over all blocks
 const STEPS = 192;
 const PART = 131_072; // bytes or letters taken at once
+let HALVES = null; // the number of each pattern of sixteen bits, made when it is first asked for
 const CURVE = Float32Array.from({ length: STEPS + 1 }, (_, code) => (code / STEPS) ** 1.5);
 
 /** A connection to blocks that lie in the page. */
@@ -53,9 +54,9 @@ async function inflate(bytes) {
 /** The numbers of an unpacked block, row by row. */
 async function decode(raw, code, columns) {
   const breathe = breather();
-  const count = code === "f32" ? raw.length / 4 : (raw.length / (columns + 4)) * columns;
+  const count = code === "f32" ? raw.length / 4 : code === "f16" ? raw.length / 2 : (raw.length / (columns + 4)) * columns;
   const values = new Float32Array(count);
-  const some = code === "f32" ? planes(raw, values) : scaled(raw, values, code, columns);
+  const some = code === "f32" ? planes(raw, values) : code === "f16" ? halves(raw, values) : scaled(raw, values, code, columns);
   const every = columns * Math.max(1, Math.floor(PART / columns));
   for (let from = 0; from < count; from += every) {
     some(from, Math.min(count, from + every));
@@ -72,6 +73,19 @@ function planes(raw, values) {
     for (let plane = 0; plane < 4; plane += 1) {
       for (let at = from; at < to; at += 1) bytes[4 * at + plane] = raw[plane * count + at];
     }
+  };
+}
+
+/** Reads numbers of half precision, whose two bytes lie in planes. */
+function halves(raw, values) {
+  HALVES ??= Float32Array.from({ length: 65536 }, (_, bits) => {
+    const [sign, exponent, part] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023];
+    if (exponent === 31) return part ? NaN : sign * Infinity;
+    return sign * (exponent ? 2 ** (exponent - 15) * (1 + part / 1024) : 2 ** -14 * (part / 1024));
+  });
+  const count = values.length;
+  return (from, to) => {
+    for (let at = from; at < to; at += 1) values[at] = HALVES[raw[at] | (raw[count + at] << 8)];
   };
 }
 

@@ -53,7 +53,7 @@ export function drawLines(surface, lines, x, y, colours) {
 }
 
 /** A text cut between words into lines of { text, font }. */
-function wrapped(text, width, measure, font) {
+export function wrapped(text, width, measure, font) {
   const lines = [];
   let line = "";
   for (const word of text.split(/\s+/)) {

@@ -1,14 +1,21 @@
 // The head view: the text twice, and lines from each query on the left to its keys on the right, as strong as the weight
-// and coloured by head. Pointing at a word leaves its lines alone and writes their numbers beside the other column.
+// and coloured by head. Pointing at a word leaves its lines alone and writes their numbers beside the other column. At
+// the right edge every head has a column of bars: what each key gets of the word that is chosen, else of all words.
 
 import { headColour } from "./palette.js";
 import { written, layerName, mapLabel, mapName, noHead } from "./numbers.js";
 import { rowOf } from "./readings.js";
+import { fitted } from "./surface.js";
 
 const MOST_LINES = 6000; // drawn at once, the strongest first
 const MOST_ROWS = 200; // rows of a column; of longer texts a window is shown
 const FAINTEST = 0.008;
-const NARROW = 400; // pixels below which words are smaller and single heads have no cells
+const NARROW = 400; // pixels below which words are smaller and single heads have no columns
+const SQUEEZED = 74; // pixels of a word there
+const TOP = 24; // room for what stands above the columns
+const TALLEST = 40; // pixels of a row
+const COLUMN = 76; // pixels of a head's column of bars, at most
+const BARRED = 18; // and from which on it holds bars; below that, cells that are as strong as the weight
 
 export const headView = {
   async load(panel, state) {
@@ -21,8 +28,9 @@ export const headView = {
     const { panel } = data;
     const rows = Math.max(panel.queries.length, panel.keys.length);
     const narrow = room.width < NARROW;
-    const size = rows > 60 ? 12 : rows > 30 || narrow ? 13 : 15;
-    const step = Math.round(size * 1.5);
+    const least = rows > 60 ? 12 : rows > 30 || narrow ? 13 : 15;
+    const step = Math.max(Math.round(least * 1.5), Math.min(TALLEST, Math.floor((room.height - TOP - 6) / Math.max(1, rows))));
+    const size = Math.max(least, Math.min(18, Math.floor(step / 1.6)));
     const font = `${size}px ${colours.sans}`;
     const span = (labels, at) => {
       if (labels.length <= MOST_ROWS) return [0, labels.length];
@@ -32,15 +40,18 @@ export const headView = {
     const centre = Math.max(0, rowOf(panel.queries, state.query));
     const queries = span(panel.queries, centre);
     const keys = span(panel.keys, state.key === null ? centre : Math.max(0, rowOf(panel.keys, state.key)));
+    const most = narrow ? SQUEEZED : Infinity;
     const widest = (labels, [from, to]) =>
-      labels.slice(from, to).reduce((most, label) => Math.max(most, surface.measure(label.short, font)), 30);
-    const numbers = narrow ? 40 : 46;
-    const cells = narrow ? 0 : Math.min(120, 7 * data.grids.length + 6);
-    const left = numbers + widest(panel.queries, queries) + 10;
-    const right = widest(panel.keys, keys) + numbers + cells + 14;
-    const middle = Math.max(narrow ? 80 : 120, Math.min(420, room.width - left - right));
-    const height = 12 + step * Math.max(queries[1] - queries[0], keys[1] - keys[0]);
-    return { data, font, size, step, queries, keys, left, middle, numbers, cells, width: left + middle + right, height };
+      Math.min(most, labels.slice(from, to).reduce((found, label) => Math.max(found, surface.measure(label.short, `600 ${font}`)), 30));
+    const numbers = Math.ceil(surface.measure("0.0000", numberFont(size, colours))) + 8;
+    const left = (narrow ? 0 : numbers) + widest(panel.queries, queries) + 10;
+    const words = widest(panel.keys, keys) + numbers + 14;
+    const count = data.grids.length;
+    const free = room.width - left - words;
+    const cells = narrow || !count ? 0 : Math.max(7 * count, Math.min(COLUMN * Math.max(count, 3), Math.floor(free * 0.45))) + 6;
+    const middle = Math.max(narrow ? 60 : 120, free - cells);
+    const height = TOP + 6 + step * Math.max(queries[1] - queries[0], keys[1] - keys[0]);
+    return { data, font, size, step, most, narrow, queries, keys, left, middle, numbers, cells, width: left + middle + words + cells, height };
   },
 
   draw(surface, geometry, state, focus, colours) {
@@ -49,7 +60,7 @@ export const headView = {
     const x0 = left + 6;
     const x1 = left + middle - 6;
     const apart = Math.min(1.5, (step * 0.6) / Math.max(1, grids.length)); // so that lines of several heads do not hide each other
-    const y = (row, [from]) => 6 + step * (row - from) + step / 2;
+    const y = (row, [from]) => TOP + step * (row - from) + step / 2;
     const colourOf = (value, place) =>
       panel.signed ? (value < 0 ? colours.negative : colours.positive) : headColour(colours, heads[place]);
 
@@ -64,9 +75,11 @@ export const headView = {
     }
 
     const word = (label, x, at, align, active, faded) => {
-      if (active) surface.rect(align === "right" ? numbers : x - 4, at - step / 2, align === "right" ? left - numbers + 4 : left * 4, step, colours.wash);
-      surface.text(label.short, x, at, {
-        font: active ? `600 ${font}` : font, align, alpha: faded ? 0.55 : 1, fill: label.special ? colours.soft : colours.ink,
+      const from = geometry.narrow ? 0 : numbers;
+      if (active) surface.rect(align === "right" ? from : x - 4, at - step / 2, align === "right" ? left - from + 4 : surface.width, step, colours.wash);
+      const style = active ? `600 ${font}` : font;
+      surface.text(fitted(label.short, surface, style, geometry.most), x, at, {
+        font: style, align, alpha: faded ? 0.55 : 1, fill: label.special ? colours.soft : colours.ink,
       });
     };
     for (let row = queries[0]; row < queries[1]; row += 1) {
@@ -76,31 +89,31 @@ export const headView = {
       word(panel.keys[row], left + middle, y(row, keys), "left", focus.key === row, focus.key !== null && focus.key !== row);
     }
 
-    if (focus.query === null && focus.key === null) return;
-    const small = `${Math.max(10, size - 3)}px ${colours.sans}`;
-    const fromQuery = focus.query !== null;
-    const [from, to] = fromQuery ? keys : queries;
-    const cell = Math.max(1.5, (cells - 6) / Math.max(1, grids.length));
+    const small = numberFont(size, colours);
+    const heading = { font: `11px ${colours.sans}`, fill: colours.soft };
+    surface.text("query", left, TOP / 2, { ...heading, align: "right" });
+    surface.text("key", left + middle, TOP / 2, heading);
+    if (cells) drawColumns(surface, geometry, focus, colours, (row) => y(row, keys), colourOf);
+    const toKeys = focus.key === null; // beside the keys stands what they get: of the query that is chosen, else of all
+    const [from, to] = toKeys ? keys : queries;
     const numbersAt = surface.width - cells - 4;
+    const towards = toKeys ? [] : grids.map((grid) => lineOf(grid, false, focus.key));
+    const means = toKeys ? grids.map((grid) => received(grid, focus.query === null ? null : [focus.query])) : [];
     for (let row = from; row < to; row += 1) {
-      const values = grids.map((grid) => (fromQuery ? grid.data[focus.query * grid.columns + row] : grid.data[row * grid.columns + focus.key]));
+      const values = toKeys ? means.map((column) => column[row]) : towards.map((column) => column[row]);
       if (!values.length) continue;
       const value = values.reduce((sum, v) => sum + v, 0) / values.length;
-      const at = y(row, fromQuery ? keys : queries);
-      if (Math.abs(value) >= 0.0005) {
-        surface.text(written(value).replace(/^≈/, ""), fromQuery ? numbersAt : numbers - 6, at, { font: small, align: "right", fill: colours.soft });
-      }
-      if (fromQuery && grids.length > 1 && cells) {
-        values.forEach((v, place) => {
-          surface.rect(surface.width - cells + place * cell, at - step * 0.36, Math.max(1, cell - 1), step * 0.72, colourOf(v, place), Math.min(1, 0.05 + Math.abs(v)));
-        });
-      }
+      if (Math.abs(value) < 0.0005) continue;
+      const at = y(row, toKeys ? keys : queries);
+      if (geometry.narrow && !toKeys) surface.rect(left + 4, at - step * 0.4, numbers, step * 0.8, colours.paper, 0.85);
+      const end = toKeys ? numbersAt : geometry.narrow ? left + numbers + 2 : numbers - 6;
+      surface.text(written(value), end, at, { font: small, align: "right", fill: colours.soft });
     }
   },
 
   hit(geometry, x, y) {
     const { data, step, queries, keys, left, middle } = geometry;
-    const place = Math.floor((y - 6) / step);
+    const place = Math.floor((y - TOP) / step);
     if (place < 0) return null;
     if (x < left + 8) {
       const row = queries[0] + place;
@@ -128,9 +141,10 @@ export const headView = {
     if (focus.query === null && focus.key === null) return "";
     const fromQuery = focus.query !== null;
     const labels = fromQuery ? panel.keys : panel.queries;
-    const exact = grids.every((grid) => (fromQuery ? grid.exactRow(focus.query) : panel.queries.every((_, row) => grid.exactRow(row))));
+    const exact = grids.every((grid) => grid.data && (fromQuery ? grid.exactRow(focus.query) : panel.queries.every((_, row) => grid.exactRow(row))));
+    const lines = grids.map((grid) => lineOf(grid, fromQuery, fromQuery ? focus.query : focus.key));
     const ranked = labels.map((label, row) => {
-      const values = grids.map((grid) => (fromQuery ? grid.data[focus.query * grid.columns + row] : grid.data[row * grid.columns + focus.key]));
+      const values = lines.map((line) => line[row]);
       return { label, value: values.reduce((sum, v) => sum + v, 0) / values.length, norm: normOf(panel, grids, fromQuery ? focus.query : row, values[0]) };
     });
     ranked.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
@@ -142,14 +156,63 @@ export const headView = {
 
   table(data, state, focus) {
     const { panel, heads, grids } = data;
-    if (focus.query === null) return strongest(data, state);
+    if (focus.query === null) return grids.every((grid) => grid.data) ? strongest(data, state) : { caption: panel.title, columns: [], rows: [] };
     const columns = ["key", ...(panel.signed ? ["difference"] : heads.map((head) => mapName(panel.strand, state.layer, head)))];
     const rows = panel.keys.map((label, row) => [
-      label.text, ...grids.map((grid) => written(grid.data[focus.query * grid.columns + row], grid.exactRow(focus.query))),
+      label.text, ...grids.map((grid) => written(lineOf(grid, true, focus.query)[row], grid.exactRow(focus.query))),
     ]);
     return { caption: `From ${panel.queries[focus.query].text}: ${panel.title}`, columns, rows };
   },
 };
+
+/** A column for each head beside the keys: what they get of the query that is chosen, else of all queries on average. */
+function drawColumns(surface, { data, keys, step, cells }, focus, colours, y, colourOf) {
+  const { panel, heads, grids } = data;
+  const width = (cells - 6) / Math.max(1, grids.length);
+  const from = surface.width - cells + 4;
+  const rows = focus.query === null ? null : [focus.query];
+  const values = grids.map((grid) => received(grid, rows));
+  const most = values.reduce((found, column) => column.reduce((a, b) => Math.max(a, Math.abs(b)), found), 1e-6);
+  const full = rows && !panel.signed ? 1 : most; // means of all queries are small; the longest bar is the largest of them
+  const said = rows ? "of this query" : "of all queries";
+  const font = `11px ${colours.sans}`;
+  if (grids.length > 1 && width >= BARRED) {
+    heads.forEach((head, place) => surface.text(String(head + 1), from + place * width, TOP / 2, { font: `600 ${font}`, fill: colourOf(1, place) }));
+  } else if (cells > surface.measure(said, font)) surface.text(said, from, TOP / 2, { font, fill: colours.soft });
+  values.forEach((column, place) => {
+    const x = from + place * width;
+    if (width >= BARRED) surface.rect(x, TOP, 1, step * (keys[1] - keys[0]), colours.line);
+    for (let key = keys[0]; key < keys[1]; key += 1) {
+      const strength = Math.min(1, Math.abs(column[key]) / full);
+      if (width >= BARRED) surface.rect(x, y(key) - step * 0.3, strength * (width - 6), step * 0.6, colourOf(column[key], place), 0.85);
+      else surface.rect(x, y(key) - step * 0.36, Math.max(1, width - 1), step * 0.72, colourOf(column[key], place), Math.min(1, 0.05 + strength));
+    }
+  });
+}
+
+/** What keys get of some queries, on average; null: of all. */
+function received(grid, rows) {
+  grid.columnMeans ??= meanOf(grid, Array.from({ length: grid.rows }, (_, row) => row));
+  return rows ? meanOf(grid, rows) : grid.columnMeans;
+}
+
+function meanOf({ data, columns, lines }, rows) {
+  if (lines) return rows.length === 1 ? lines.line(false, rows[0]) : lines.average();
+  const sums = new Float64Array(columns);
+  for (const row of rows) for (let key = 0; key < columns; key += 1) sums[key] += data[row * columns + key] / rows.length;
+  return sums;
+}
+
+/** What a query gives to all keys, or all queries to a key, of a grid that has its numbers or reckons them. */
+function lineOf({ data, rows, columns, lines }, ofQuery, at) {
+  if (lines) return lines.line(!ofQuery, at);
+  if (ofQuery) return data.subarray(at * columns, (at + 1) * columns);
+  return Float32Array.from({ length: rows }, (_, row) => data[row * columns + at]);
+}
+
+function numberFont(size, colours) {
+  return `${Math.max(11, size - 3)}px ${colours.sans}`;
+}
 
 /** The norm itself beside its share of the row, where one head is shown. */
 function normOf({ strand }, grids, row, share) {
@@ -180,9 +243,11 @@ function linesOf({ data, queries, keys }, focus) {
   data.grids.forEach((grid, place) => {
     const rows = focus.query !== null ? [focus.query, focus.query + 1] : queries;
     const columns = focus.key !== null ? [focus.key, focus.key + 1] : keys;
+    const column = grid.lines && focus.query === null && focus.key !== null ? grid.lines.line(true, focus.key) : null;
     for (let query = Math.max(rows[0], queries[0]); query < Math.min(rows[1], queries[1]); query += 1) {
+      const line = column ? null : lineOf(grid, true, query);
       for (let key = columns[0]; key < columns[1]; key += 1) {
-        const value = grid.data[query * grid.columns + key];
+        const value = column ? column[query] : line[key];
         if (value > faintest || value < -faintest) lines.push({ query, key, place, value });
       }
     }

@@ -1,17 +1,19 @@
 // Where the parts of the matrix view are, and how they look: the map itself with words or positions on both sides, a small
 // map of the whole with the part that is shown framed, and the meaning of the colours.
 
-import { written } from "./numbers.js";
-import { shade } from "./palette.js";
+import { written, briefly } from "./numbers.js";
+import { legible, shade } from "./palette.js";
 import { boxOf, isWhole } from "./box.js";
+import { fitted } from "./surface.js";
 import { pixelsOf, tilesOf, levelFor, drawPart } from "./pyramid.js";
 
 const SIDE = 132; // width of what stands beside the map
-const LARGEST = 72; // pixels of a cell
-const WORDS = 11; // pixels of a cell from which on every word is written
-const NUMBERS = 34; // and from which on the values are
+const WORDS = 13; // pixels of a cell from which on every word is written
+const NUMBERS = 38; // and from which on the values are, where it is LINE high
+const LINE = 17;
 const SCROLLED = 80; // words a side up to which the map may be higher than the window
-const FEW = 40; // words a side up to which cells may be longer than wide, so that each word can be written
+const FLATTEST = 3; // times its height that the map may be wide
+const NARROW = 480; // pixels below which words beside the map get less room
 const MARGIN = 112; // room for words, at most
 const TURN = Math.PI / 3; // of the words above the map
 
@@ -20,28 +22,28 @@ export function heatmapLayout(data, state, room, surface, colours) {
   const { panel } = data;
   const rows = panel.queries.length;
   const columns = panel.keys.length;
+  const narrow = room.width < NARROW;
   data.margins ??= [widest(panel.queries, surface, colours), widest(panel.keys, surface, colours)];
-  const left = data.margins[0] + 14;
-  const top = Math.round(data.margins[1] * Math.sin(TURN)) + 18;
+  const margins = data.margins.map((margin) => Math.min(margin, narrow ? 76 : MARGIN));
+  const left = margins[0] + 14;
   const aside = room.width > 620;
-  const overhang = Math.round(data.margins[1] * Math.cos(TURN)) + 4;
+  const box = boxOf(state);
+  const across = (room.width - left - (aside ? SIDE + 26 : 4)) / columns;
+  const tight = across < margins[1] + 8; // words stand aslant where there is no room for them side by side
+  const turned = tight && across < (margins[1] + 8) * (box[2] - box[0]);
+  const overhang = tight ? Math.round(margins[1] * Math.cos(TURN)) + 4 : 4;
+  const top = Math.max(30, tight ? Math.round(margins[1] * Math.sin(TURN)) + 18 : 0);
   const width = Math.max(120, room.width - left - (aside ? Math.max(SIDE + 26, overhang) : overhang));
-  const height = Math.max(160, room.height - top - (aside ? 6 : 130));
-  const roomy = Math.max(rows, columns) <= SCROLLED ? WORDS + 1 : 0; // a page may be scrolled to see every word
-  const cell = Math.min(width / columns, Math.max(height / rows, roomy), LARGEST);
-  const map = {
-    x: left, y: top,
-    width: Math.round(Math.min(width, Math.max(cell * columns, columns <= FEW ? 14 * columns : 0))),
-    height: Math.round(Math.min(Math.max(height, cell * rows), Math.max(cell * rows, rows <= FEW ? 14 * rows : 0))),
-  };
+  const roomy = rows <= SCROLLED ? (WORDS + 1) * rows : 0; // a page may be scrolled to see every word
+  const free = Math.max(160, room.height - top - (aside ? 6 : 130), narrow ? 0.8 * width : 0);
+  const map = { x: left, y: top, width: Math.round(width), height: Math.round(state.tall ? free : Math.max(free, roomy, width / FLATTEST)) };
   const scale = Math.min(120 / columns, 120 / rows);
-  const x = aside ? map.x + map.width + 26 : map.x;
+  const x = aside ? map.x + map.width + 26 : 4;
   const y = aside ? map.y : map.y + map.height + 12;
   const minimap = { x, y: aside ? y + 84 : y, width: Math.max(8, Math.round(columns * scale)), height: Math.max(8, Math.round(rows * scale)) };
   const legend = { x: aside ? x : x + 146, y };
-  const box = boxOf(state);
   return {
-    data, map, minimap, legend, box, rows, columns,
+    data, margins, turned, map, minimap, legend, box, rows, columns,
     cellWidth: map.width / columns / (box[2] - box[0]),
     cellHeight: map.height / rows / (box[3] - box[1]),
     width: Math.max(map.x + map.width + (aside ? 26 + SIDE : overhang), legend.x + SIDE),
@@ -54,14 +56,15 @@ export function drawHeatmap(surface, geometry, state, focus, colours) {
   const { data, map, box, rows, columns } = geometry;
   const { pyramid } = data;
   surface.rect(map.x, map.y, map.width, map.height, data.limits ? masked(colours) : colours.paper);
-  const at = [box[0] * columns, box[1] * rows, box[2] * columns, box[3] * rows];
+  const { rows: down, columns: across } = data.grid ?? { rows, columns }; // a coarse picture has fewer than there are words
+  const at = [box[0] * across, box[1] * down, box[2] * across, box[3] * down];
   if (pyramid) {
     const tiles = tilesIn(data, colours);
     const density = surface.density ?? 1;
-    const level = levelFor(pyramid, Math.min(geometry.cellWidth, geometry.cellHeight) * density);
+    const level = levelFor(pyramid, Math.min((geometry.cellWidth * columns) / across, (geometry.cellHeight * rows) / down) * density);
     const whole = drawPart(surface, tiles, pyramid, level, at, [map.x, map.y, map.width, map.height], surface.still);
     if (!whole) data.again();
-    surface.clipped(map.x, map.y, map.width, map.height, () => drawCells(surface, geometry, at, colours));
+    if (!data.grid.coarse) surface.clipped(map.x, map.y, map.width, map.height, () => drawCells(surface, geometry, at, colours));
     drawMinimap(surface, geometry, tiles, density, colours);
     drawLegend(surface, geometry, colours);
   } else {
@@ -85,9 +88,9 @@ export function placeOf({ map, box, rows, columns }, row, column) {
 
 function tilesIn(data, colours) {
   const { pyramid, panel } = data;
-  if (pyramid.tiles?.dark !== colours.dark) {
+  if (pyramid.tiles?.name !== colours.name) {
     const pixels = pixelsOf(panel.signed ? colours.diverging : colours.sequential);
-    pyramid.tiles = { dark: colours.dark, of: tilesOf(pyramid, pixels) };
+    pyramid.tiles = { name: colours.name, of: tilesOf(pyramid, pixels) };
   }
   return pyramid.tiles.of;
 }
@@ -99,14 +102,13 @@ function masked(colours) {
 /** Lines between cells that are large, and values in cells that are larger. */
 function drawCells(surface, geometry, [left, top, right, bottom], colours) {
   const { data, cellWidth, cellHeight, map } = geometry;
-  const cell = Math.min(cellWidth, cellHeight);
-  if (cell < 16) return;
+  if (Math.min(cellWidth, cellHeight) < 10) return;
   const { grid, limits, panel, pyramid } = data;
   const first = placeOf(geometry, Math.floor(top), Math.floor(left));
   for (let x = first.x; x <= map.x + map.width; x += cellWidth) surface.rect(x - 0.5, map.y, 1, map.height, colours.paper, 0.7);
   for (let y = first.y; y <= map.y + map.height; y += cellHeight) surface.rect(map.x, y - 0.5, map.width, 1, colours.paper, 0.7);
-  if (cell < NUMBERS) return;
-  const font = `${Math.min(13, Math.max(10, Math.floor(cell * 0.26)))}px ${colours.sans}`;
+  if (cellWidth < NUMBERS || cellHeight < LINE) return;
+  const font = `${Math.min(13, Math.max(11, Math.floor(Math.min(cellWidth * 0.3, cellHeight * 0.7))))}px ${colours.sans}`;
   const ramp = panel.signed ? colours.diverging : colours.sequential;
   for (let row = Math.floor(top); row < Math.min(bottom, grid.rows); row += 1) {
     for (let column = Math.floor(left); column < Math.min(right, limits ? limits[row] : grid.columns); column += 1) {
@@ -118,17 +120,6 @@ function drawCells(surface, geometry, [left, top, right, bottom], colours) {
       surface.text(briefly(value), x + cellWidth / 2, y + cellHeight / 2, { font, align: "center", fill });
     }
   }
-}
-
-/** A value short enough for its cell. */
-function briefly(value) {
-  return value.toFixed(3).replace(/^(-?)0\./, "$1.").replaceAll("-", "−");
-}
-
-/** Ink that can be read on a colour of a ramp. */
-function legible(ramp, share) {
-  const at = 3 * Math.round(share * 255);
-  return 0.3 * ramp[at] + 0.59 * ramp[at + 1] + 0.11 * ramp[at + 2] > 128 ? "#16191d" : "#fbfaf7";
 }
 
 /** The row and column that are pointed at or kept, and their cell. */
@@ -148,8 +139,9 @@ function drawCross(surface, geometry, { query, key }, colours) {
 
 function drawLabels(surface, geometry, focus, colours) {
   const { data, map, box, rows, columns, cellWidth, cellHeight } = geometry;
-  const { panel, margins } = data;
-  const size = (cell) => Math.min(13, Math.max(10, Math.floor(cell * 0.85)));
+  const { panel } = data;
+  const { margins, turned } = geometry;
+  const size = (cell) => Math.min(13, Math.max(11, Math.floor(cell * 0.85)));
 
   const word = (label, font, room, active) => ({
     text: fitted(label.short, surface, active ? `600 ${font}` : font, room), font: active ? `600 ${font}` : font,
@@ -173,20 +165,22 @@ function drawLabels(surface, geometry, focus, colours) {
       return;
     }
     const { text, ...style } = word(panel.keys[column], `${size(cellWidth)}px ${colours.sans}`, margins[1], active);
-    surface.text(text, x + 1, map.y - 7, { ...style, turn: -TURN });
+    if (turned) surface.text(text, x + 1, map.y - 7, { ...style, turn: -TURN });
+    else surface.text(text, x, map.y - 11, { ...style, align: "center" });
   };
 
   const side = (labels, from, to, cell, active, write) => {
     const { step, words } = stepOf(cell);
     const first = words ? Math.ceil(Math.max(0, from - 0.5) / step) * step : Math.ceil((Math.floor(from) + 1) / step) * step - 1;
     for (let row = first; row < Math.min(labels.length, to + 0.5); row += step) {
-      if (active === null || Math.abs(row - active) * cell >= (words ? 10 : 26) || row === active) write(row, words, words && row === active);
+      if (active === null || Math.abs(row - active) * cell >= (words ? WORDS : 30) || row === active) write(row, words, words && row === active);
     }
     if (active !== null && !(words && active % step === 0)) write(active, true, true);
   };
   side(panel.queries, box[1] * rows, box[3] * rows, cellHeight, focus.query, writeRow);
   side(panel.keys, box[0] * columns, box[2] * columns, cellWidth, focus.key, writeColumn);
-  surface.text("query ↓  key →", 2, map.y - 10, { font: `10.5px ${colours.sans}`, fill: colours.faint });
+  surface.text("query ↓", 2, map.y - 24, { font: `11px ${colours.sans}`, fill: colours.soft });
+  surface.text("key →", 2, map.y - 10, { font: `11px ${colours.sans}`, fill: colours.soft });
 }
 
 /** How many rows lie between two labels, and whether those are words or positions. */
@@ -207,8 +201,8 @@ function drawMinimap(surface, geometry, tiles, density, colours) {
   if (isWhole(box) && Math.max(rows, columns) <= 24) return;
   const { x, y, width, height } = minimap;
   surface.rect(x, y, width, height, data.limits ? masked(colours) : colours.paper);
-  const level = levelFor(data.pyramid, (width / columns) * density);
-  drawPart(surface, tiles, data.pyramid, level, [0, 0, columns, rows], [x, y, width, height], true);
+  const level = levelFor(data.pyramid, (width / data.grid.columns) * density);
+  drawPart(surface, tiles, data.pyramid, level, [0, 0, data.grid.columns, data.grid.rows], [x, y, width, height], true);
   surface.frame(x - 0.5, y - 0.5, width + 1, height + 1, colours.line);
   const [left, top] = [x + box[0] * width, y + box[1] * height];
   const [across, down] = [Math.max(4, (box[2] - box[0]) * width), Math.max(4, (box[3] - box[1]) * height)];
@@ -246,12 +240,4 @@ function widest(labels, surface, colours) {
   let most = 36;
   for (let row = 0; row < labels.length; row += every) most = Math.max(most, surface.measure(labels[row].short, `13px ${colours.sans}`));
   return Math.ceil(Math.min(MARGIN, most));
-}
-
-/** As much of a word as there is room for. */
-function fitted(text, surface, font, room) {
-  if (text.length < 6 || surface.measure(text, font) <= room + 2) return text;
-  const characters = Array.from(text);
-  while (characters.length > 1 && surface.measure(`${characters.join("")}…`, font) > room + 2) characters.pop();
-  return `${characters.join("")}…`;
 }

@@ -4,9 +4,10 @@ import { element } from "./dom.js";
 import { rowOf } from "./readings.js";
 
 const KEYS = [
-  ["← →", "layer"], ["↑ ↓", "query"], ["[ ]", "head"], ["1–4", "view"], ["m", "measure"], ["w", "pieces or words"],
+  ["← →", "layer"], ["↑ ↓", "query"], ["[ ]", "head"], ["1–5", "view"], ["m", "measure"], ["w", "pieces or words"],
   ["s", "special pieces"], ["a", "all heads"], ["o", "order of neurons"], ["t", "table"], ["c", "card, where there is one"], ["d", "light or dark"],
   ["Esc", "let go"],
+  ["v, r, Enter", "text: what words give, a region begins here, keep the word"],
   ["+ − 0", "matrix: nearer, farther, all of it"], ["Shift ← → ↑ ↓", "matrix: move"],
 ];
 

@@ -15,8 +15,10 @@ const PATIENCE = 150; // milliseconds after which waiting is shown
 const PYRAMIDS = new WeakMap(); // numbers -> their pyramid, for blocks that are shown again
 
 export const matrixView = {
+  resizable: true,
   note(panels, state) {
     const [panel] = panels;
+    if (panel?.reckoned) return "Each dot is the largest of the weights that it stands for; those under the pointer are reckoned from queries and keys.";
     if (!panel || state.heads || !isLong(panel) || panel.headsOf(state.layer).length < 2) return null;
     return `Head ${paperLabel(state.layer, this.chosen(panel, state)[0])} is shown alone, since the text is long; choose more heads for their mean.`;
   },
@@ -24,6 +26,7 @@ export const matrixView = {
   /** The heads that are shown: those chosen, but of a long text one, unless more are asked for by number. */
   chosen(panel, state) {
     const heads = panel.headsOf(state.layer);
+    if (panel.reckoned) return heads.filter((head) => head === (state.heads?.[0] ?? state.head)).slice(0, 1);
     if (!state.heads && isLong(panel)) return heads.includes(state.head) ? [state.head] : heads.slice(0, 1);
     return heads.filter((head) => !state.heads || state.heads.includes(head));
   },
@@ -42,7 +45,7 @@ export const matrixView = {
   async load(panel, state, again) {
     const heads = this.chosen(panel, state);
     const data = { panel, heads, limits: limitsOf(panel), grid: null, pyramid: null, progress: "", again, tables: new Map() };
-    const work = fill(data, state.layer, again);
+    const work = panel.reckoned ? fillCoarse(data, state.layer, again) : fill(data, state.layer, again);
     if (!isLong(panel)) {
       await work;
       return data;
@@ -136,11 +139,12 @@ export const matrixView = {
     if (query !== null && key !== null) {
       const words = `${panel.queries[query].short} → ${panel.keys[key].short}`;
       if (unread(data, query, key)) return `${words}: not read yet, for the key comes after the query`;
-      return `${words} ${written(grid.data[query * grid.columns + key], grid.exactRow(query))} (${which})`;
+      return `${words} ${written(data.source ? data.source.line(false, query)[key] : grid.data[query * grid.columns + key], !data.source && grid.exactRow(query))} (${which})`;
     }
     const labels = query !== null ? panel.keys : panel.queries;
-    const ranked = labels.map((label, row) => (query !== null ? grid.data[query * grid.columns + row] : grid.data[row * grid.columns + key]))
-      .map((value, row) => ({ label: labels[row], value, exact: grid.exactRow(query ?? row) }))
+    const line = data.source?.line(query === null, query ?? key);
+    const ranked = labels.map((label, row) => (line ? line[row] : query !== null ? grid.data[query * grid.columns + row] : grid.data[row * grid.columns + key]))
+      .map((value, row) => ({ label: labels[row], value, exact: !line && grid.exactRow(query ?? row) }))
       .sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
     const found = ranked.slice(0, 6).map(({ label, value, exact }) => `${label.short} ${written(value, exact)}`).join(" · ");
     if (query === null) return `${panel.keys[key].short} is attended to by ${found} (${which})`;
@@ -209,6 +213,19 @@ async function fill(data, layer, again) {
   again();
 }
 
+/** The same of a text that is too long for its weights: the coarse picture of one head, and what rows are reckoned from. */
+async function fillCoarse(data, layer, again) {
+  const { panel, heads } = data;
+  if (!heads.length) return;
+  const [grid, source] = await Promise.all([panel.picture(layer, heads[0]), panel.source(layer, heads[0])]);
+  const limits = data.limits && Int32Array.from({ length: grid.rows }, (_, row) => row + 1);
+  const pyramid = PYRAMIDS.get(grid.data) ?? await pyramidOf(grid, limits, false, breather(unwanted(again)));
+  if (!pyramid) return;
+  PYRAMIDS.set(grid.data, pyramid);
+  Object.assign(data, { grid, source, pyramid });
+  again();
+}
+
 /** Whether nobody waits for something any more; asks now and then, for asking draws. */
 function unwanted(again) {
   let next = 0;
@@ -223,13 +240,14 @@ function unwanted(again) {
 
 /** The smallest part that can be shown, as fractions of the whole. */
 function leastOf({ map, rows, columns }) {
-  const nearest = Math.max(NEAREST, map.width / columns, map.height / rows);
-  return [Math.min(1, map.width / nearest / columns), Math.min(1, map.height / nearest / rows)];
+  const least = Math.min(1, Math.min(map.width / columns, map.height / rows) / NEAREST);
+  return [least, least];
 }
 
 /** The cell that gave the dot under the pointer its colour: the largest of those that the dot stands for. */
 function largestNear({ data, cellWidth, cellHeight }, row, column) {
   const { grid, pyramid } = data;
+  if (grid.coarse) return { query: row, key: column };
   const size = 2 ** levelFor(pyramid, Math.min(cellWidth, cellHeight) * (globalThis.devicePixelRatio || 1));
   if (size === 1 || unread(data, row, column)) return { query: row, key: column };
   const [firstRow, firstColumn] = [row - (row % size), column - (column % size)];
@@ -257,11 +275,13 @@ function nextQuery(geometry, state, by) {
 function keysOf(data, query) {
   const { panel, grid, limits } = data;
   const labels = limits ? panel.keys.slice(0, limits[query]) : panel.keys;
-  const rows = labels.map((label, key) => [label.text, written(grid.data[query * grid.columns + key], grid.exactRow(query))]);
+  const line = data.source?.line(false, query);
+  const rows = labels.map((label, key) => [label.text, written(line ? line[key] : grid.data[query * grid.columns + key], !line && grid.exactRow(query))]);
   return { caption: `From ${panel.queries[query].text}: ${panel.title}`, columns: ["key", panel.signed ? "difference" : panel.measure], rows };
 }
 
 function strongest({ panel, grid, pyramid }) {
+  if (grid.coarse) return { caption: panel.title, columns: [], rows: [] };
   const rows = panel.queries.map((label, row) => {
     const key = pyramid.strongest[row];
     return [label.text, panel.keys[key].text, written(grid.data[row * grid.columns + key], grid.exactRow(row))];

@@ -4,6 +4,7 @@
 
 import { rowOf } from "./readings.js";
 import { written, mapName, paperLabel } from "./numbers.js";
+import { fitted } from "./surface.js";
 import { reckon } from "./contribution.js";
 import { CHART, LISTED, scalesOf, signed, drawStrips, drawChart, drawNumbers } from "./strips.js";
 
@@ -11,6 +12,9 @@ const MOST_ROWS = 120; // keys drawn, the strongest of them, and queries to choo
 const HEADER = CHART.top + CHART.step * LISTED + 36;
 const WIDE = { compact: false, number: 64, bar: 90, strip: 120 }; // room for a column of numbers, for bars, and at least for a strip
 const COMPACT = { compact: true, number: 51, bar: 50, strip: 64 }; // where panels stand side by side
+const NARROW = { compact: true, narrow: true, number: 51, bar: 34, strip: 64 }; // on a telephone: one strip, one column of numbers
+const SLIM = 500; // pixels below which it is one
+const SQUEEZED = 62; // pixels of a word there
 const GAP = 18;
 const HIDDEN = "There are no queries and keys here: only weights were given, or the model keeps its softmax private.";
 const SUBTRACTED = "Neurons of two models cannot be subtracted from one another: here is the difference of their weights.";
@@ -37,13 +41,13 @@ export const neuronView = {
       return { panel, row: -1, reason: `There is no head ${paperLabel(state.layer, state.head)} here.` };
     }
     const [piece] = panel.queries[row].pieces;
-    const grid = await panel.grid(state.layer, state.head);
+    const source = await panel.source(state.layer, state.head);
     const found = await panel.neurons(state.layer, state.head, piece);
-    const values = grid.data.subarray(row * grid.columns, (row + 1) * grid.columns);
+    const values = source.line(false, row);
     const { causal, adjusted } = panel.strand;
     const reckoned = found && reckon(found, piece, panel.keys.map((label) => label.pieces[0]), causal, adjusted);
     const reason = found ? null : panel.signed ? SUBTRACTED : HIDDEN;
-    return { panel, row, values, exact: grid.exactRow(row), reckoned, reason, head: mapName(panel.strand, state.layer, state.head) };
+    return { panel, row, values, exact: source.exact(false, [row]), reckoned, reason, head: mapName(panel.strand, state.layer, state.head) };
   },
 
   layout(data, state, room, surface, colours) {
@@ -52,19 +56,24 @@ export const neuronView = {
     const first = Math.max(0, Math.min(panel.queries.length - MOST_ROWS, row - MOST_ROWS / 2));
     const queries = [first, Math.min(panel.queries.length, first + MOST_ROWS)];
     const rows = Math.max(keys.length, queries[1] - queries[0]);
-    const [size, step] = rows > 80 ? [10, 13] : rows > 40 ? [11, 16] : [13, 20];
+    const sizes = room.width < SLIM ? NARROW : room.width < 760 ? COMPACT : WIDE;
+    const fitting = Math.floor((room.height - HEADER - 30) / Math.max(1, rows));
+    const [size, least] = rows > 80 ? [11, 14] : rows > 40 || sizes.narrow ? [12, 17] : [13, 20];
+    const step = Math.max(least, Math.min(34, fitting));
     const font = `${size}px ${colours.sans}`;
-    const widest = (labels) => labels.reduce((most, label) => Math.max(most, surface.measure(label.short, `600 ${font}`)), 40);
+    const most = sizes.narrow ? SQUEEZED : Infinity;
+    const widest = (labels) => Math.min(most, labels.reduce((found, label) => Math.max(found, surface.measure(label.short, `600 ${font}`)), 40));
     const left = widest(panel.queries.slice(...queries)) + 16;
     const keysAt = left + GAP + 8 + widest(keys.map((key) => panel.keys[key])); // key words end here
-    const columns = reckoned ? numberColumns(data) : [valueColumn(data)];
-    const sizes = room.width < 760 ? COMPACT : WIDE;
+    const columns = reckoned && !sizes.narrow ? numberColumns(data) : [valueColumn(data)];
     const numbersWidth = columns.length * sizes.number + sizes.bar + 14;
     const width = reckoned ? reckoned.width : 0;
-    const free = (room.width - keysAt - numbersWidth - 2 * GAP) / Math.max(1, 2 * width);
-    const cell = width ? Math.max(1.5, sizes.strip / width, Math.min(14, Math.floor(free * 2) / 2)) : 0;
-    const stripsAt = [keysAt + 10, keysAt + 10 + cell * width + GAP];
-    const numbersAt = width ? stripsAt[1] + cell * width + 6 : keysAt + 4;
+    const strips = sizes.narrow ? 1 : 2;
+    const free = (room.width - keysAt - numbersWidth - strips * GAP) / Math.max(1, strips * width);
+    const cell = width ? Math.max(Math.min(1.5, sizes.strip / width), free > 3 ? Math.floor(free * 4) / 4 : free) : 0;
+    const product = keysAt + 10 + (sizes.narrow ? 0 : cell * width + GAP);
+    const stripsAt = [sizes.narrow ? null : keysAt + 10, product]; // of k, where there is room for it, and of q × k
+    const numbersAt = width ? product + cell * width + 6 : keysAt + 4;
     const prose = `13px ${colours.sans}`;
     const lines = data.reason ? wrapped(data.reason, room.width - left - GAP - 8, surface, prose) : [];
     const longest = Math.max(0, ...lines.map((line) => left + GAP + 8 + surface.measure(line, prose)));
@@ -73,8 +82,9 @@ export const neuronView = {
     const noted = keys.length < panel.keys.length && row >= 0 ? 22 : 0;
     return {
       data, keys, queries, size, step, font, left, keysAt, columns, cell, stripsAt, numbersAt, lines, top, order,
-      scales: reckoned ? scalesOf(reckoned, keys) : null, pictures: new Map(), bars: numbersAt + columns.length * sizes.number + 8, rows, ...sizes,
-      width: Math.max(numbersAt + numbersWidth, longest),
+      scales: reckoned ? scalesOf(reckoned, keys) : null, pictures: new Map(), bars: numbersAt + columns.length * sizes.number + 8, rows, most, ...sizes,
+      bar: Math.max(sizes.bar, room.width - numbersAt - columns.length * sizes.number - 14),
+      width: Math.max(numbersAt + numbersWidth, longest, room.width),
       height: top + step * rows + 8 + noted,
     };
   },
@@ -92,7 +102,8 @@ export const neuronView = {
       if (at === row) surface.rect(0, y - step / 2, left, step, colours.accent);
       else if (at === focus.query) surface.rect(0, y - step / 2, left, step, colours.wash);
       const fill = at === row ? colours.paper : label.special ? colours.soft : colours.ink;
-      surface.text(label.short, left - 8, y, { font: at === row ? `600 ${font}` : font, align: "right", fill });
+      const style = at === row ? `600 ${font}` : font;
+      surface.text(fitted(label.short, surface, style, geometry.most), left - 8, y, { font: style, align: "right", fill });
     }
     surface.rect(left + GAP / 2, top - 4, 1, step * geometry.rows + 4, colours.line);
     lines.forEach((line, at) => {
@@ -106,7 +117,8 @@ export const neuronView = {
       if (focus.key === key) surface.rect(left + GAP, middle(place) - step / 2, geometry.width - left - GAP, step, colours.wash);
       const fill = reckoned && !reckoned.visible[key] ? colours.faint : label.special ? colours.soft : colours.ink;
       const alpha = reckoned && !reckoned.visible[key] ? 0.6 : 1;
-      surface.text(label.short, keysAt, middle(place), { font: focus.key === key ? `600 ${font}` : font, align: "right", fill, alpha });
+      const style = focus.key === key ? `600 ${font}` : font;
+      surface.text(fitted(label.short, surface, style, geometry.most), keysAt, middle(place), { font: style, align: "right", fill, alpha });
     });
     if (reckoned) {
       drawStrips(surface, geometry, focus.neuron ?? state.neuron, colours);
@@ -114,7 +126,7 @@ export const neuronView = {
     }
     drawNumbers(surface, geometry, colours, middle);
     if (keys.length < panel.keys.length) {
-      const said = `the ${keys.length} strongest of ${panel.keys.length.toLocaleString("en")} keys, in the order of the text`;
+      const said = `the ${keys.length} strongest of ${panel.keys.length.toLocaleString("en")} keys${geometry.narrow ? "" : ", in the order of the text"}`;
       surface.text(said, left + GAP, top + step * keys.length + 14, { font: `${Math.max(11, size)}px ${colours.sans}`, fill: colours.soft });
     }
   },
@@ -127,12 +139,12 @@ export const neuronView = {
       return place >= 0 && row < queries[1] ? { query: row, key: null } : null;
     }
     if (data.row < 0) return null;
-    const column = stripsAt.map((at) => Math.floor((x - at) / cell)).find((at) => at >= 0 && at < order.length);
+    const column = stripsAt.filter((at) => at !== null).map((at) => Math.floor((x - at) / cell)).find((at) => at >= 0 && at < order.length);
     const neuron = data.reckoned && column !== undefined ? order[column] : null;
     if (place >= 0) return place < keys.length ? { query: data.row, key: keys[place], neuron } : null;
     if (!data.reckoned) return null;
-    if (y < CHART.top) return x > stripsAt[0] - 6 && x < numbersAt ? { query: null, key: null, heading: true } : null;
-    if (x > numbersAt) {
+    if (y < CHART.top) return x > (stripsAt[0] ?? stripsAt[1]) - 6 && x < numbersAt ? { query: null, key: null, heading: true } : null;
+    if (x > numbersAt && !geometry.narrow) {
       const listed = data.reckoned.order[Math.floor((y - CHART.top) / CHART.step)];
       return y < CHART.top + CHART.step * LISTED && listed !== undefined ? { query: data.row, key: null, neuron: listed } : null;
     }
@@ -206,7 +218,8 @@ export const neuronView = {
 function chosenRow(panel, piece) {
   const row = rowOf(panel.queries, piece);
   if (row >= 0 || !panel.queries.length) return row;
-  return Math.max(0, panel.queries.findIndex((label) => !label.special));
+  const plain = (label) => !label.special;
+  return Math.max(0, panel.strand.causal ? panel.queries.findLastIndex(plain) : panel.queries.findIndex(plain)); // where much is seen
 }
 
 /** The keys that get a row, in the order of the text. */

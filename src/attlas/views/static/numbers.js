@@ -1,10 +1,20 @@
-// How numbers are written: three digits, no leading zero, and a mark where they were rounded on their way here.
+// How numbers are written, by one rule in all pictures, sentences and tables: three figures at most, a leading zero, no
+// exponents from 1e-4 on, and a mark where they were rounded on their way here.
 
-/** A weight or share to three digits. */
+/** A number in three figures. */
 export function written(value, exact = true) {
+  return (exact ? "" : "≈") + inFigures(value, 3);
+}
+
+/** A number in two figures, where there is little room. */
+export function briefly(value) {
+  return inFigures(value, 2);
+}
+
+function inFigures(value, figures) {
   const size = Math.abs(value);
-  const text = size === 0 ? "0" : size < 0.001 ? value.toExponential(2) : value.toPrecision(3);
-  return (exact ? "" : "≈") + text.replace(/^(-?)0\./, "$1.").replaceAll("-", "−");
+  const text = size === 0 ? "0" : size < 0.0001 ? value.toExponential(figures - 1) : String(Number(value.toPrecision(figures)));
+  return text.replace(/\.0+e/, "e").replaceAll("-", "−");
 }
 
 /** A head as the papers write it, counted from one. */
@@ -25,11 +35,13 @@ export function layerName(strand, layer) {
 
 /** What a map of a strand is called: its head or, where heads are shown together, its layer. */
 export function mapLabel(strand, layer, head) {
+  if (strand.alias) return paperLabel(...strand.alias(layer, head)); // of the head that is shown in its place
   return strand.joint ? layerName(strand, layer) : paperLabel(layer, head);
 }
 
 /** The same within a sentence. */
 export function mapName(strand, layer, head) {
+  if (strand.alias) return `head ${mapLabel(strand, layer, head)}`;
   const block = blockOf(strand, layer);
   if (strand.joint) return `${layerName(strand, layer)}, all heads`;
   return `head ${paperLabel(layer, head)}${block === null ? "" : ` (block ${block})`}`;

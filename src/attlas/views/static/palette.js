@@ -20,6 +20,7 @@ const HEADS_DARK = [
   "#56b4e9", "#f0803c", "#2fc79a", "#d58bc9", "#e6c229", "#9d92e8", "#f29bab", "#62b877", "#9ad0f5", "#e07aa5",
   "#c9c86a", "#b9b9b9",
 ];
+const WHITE = [255, 255, 255];
 // Stops of lightness for weights, from nothing to all.
 const SEQUENTIAL_LIGHT = [[251, 250, 247], [198, 219, 235], [120, 170, 210], [48, 108, 168], [12, 38, 84]];
 const SEQUENTIAL_DARK = [[21, 23, 27], [30, 58, 92], [46, 110, 168], [120, 186, 232], [240, 246, 232]];
@@ -30,11 +31,17 @@ const DIVERGING_DARK = [[255, 176, 112], [176, 88, 28], [21, 23, 27], [38, 96, 1
 export function theme(dark) {
   return {
     ...(dark ? DARK : LIGHT),
+    name: dark ? "dark" : "light",
     heads: dark ? HEADS_DARK : HEADS_LIGHT,
     sequential: ramp(dark ? SEQUENTIAL_DARK : SEQUENTIAL_LIGHT),
     diverging: ramp(dark ? DIVERGING_DARK : DIVERGING_LIGHT),
     sans: 'system-ui, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif',
   };
+}
+
+/** The colours of figures on paper: those of the light theme, on white. */
+export function printed() {
+  return { ...theme(false), name: "print", paper: "#ffffff", sequential: ramp([WHITE, ...SEQUENTIAL_LIGHT.slice(1)]) };
 }
 
 /** The colour of a head, by its number in the model. */
@@ -46,6 +53,12 @@ export function headColour(colours, head) {
 export function shade(colours, share) {
   const at = 3 * Math.round(255 * Math.min(1, Math.max(0, share)));
   return `rgb(${colours[at]},${colours[at + 1]},${colours[at + 2]})`;
+}
+
+/** Ink that can be read on a colour of a ramp. */
+export function legible(ramp, share) {
+  const at = 3 * Math.round(Math.min(1, Math.max(0, share)) * 255);
+  return 0.3 * ramp[at] + 0.59 * ramp[at + 1] + 0.11 * ramp[at + 2] > 128 ? "#16191d" : "#fbfaf7";
 }
 
 /** 256 colours between stops, as bytes r, g, b. */

@@ -8,6 +8,7 @@
 
 import { labels, readable } from "./readings.js";
 import { breather } from "./breath.js";
+import { reckonedPanel } from "./reckoned.js";
 
 const KEPT = 24_000_000; // numbers of arranged grids that a panel keeps
 
@@ -39,23 +40,55 @@ export function panelsFor(header, store, state) {
       const name = compared ? `${letters[index]}: ${readable(scene.model)}` : "";
       return scenePanel(scene, index, strand, store, state, measure, name);
     });
+    if (compared && made[0] && made[1]) made[1] = pairedPanel(made[1], made[0], pairsIn(header, made[0]));
     const wanted = compared ? { a: [0], b: [1], both: [0, 1], difference: [] }[state.show] : [0];
     panels.push(...wanted.map((index) => made[index]).filter(Boolean));
     if (compared && (state.show === "both" || state.show === "difference")) {
-      panels.push(differencePanel(made[0], made[1], measure));
+      const reason = noDifference(header, made[0]);
+      if (!reason || state.show === "difference") panels.push(reason ? { title: "A − B", measure, reason } : differencePanel(made[0], made[1], measure));
     }
   }
   return panels;
 }
 
+/** How the heads of two scenes are paired in the stream of a panel: { by, of, why }. */
+export function pairsIn(header, panel) {
+  return header.pairs?.[panel.strand.stream] ?? { by: "number" };
+}
+
+/** Why nothing is subtracted, or an empty string: heads must be paired, and know the same words. */
+export function noDifference(header, panel) {
+  const pairs = panel ? pairsIn(header, panel) : { by: "number" };
+  return pairs.by === "none" ? `No difference is shown: ${pairs.why}.` : "";
+}
+
+/** The panel of the second scene by the heads of the first: each head is the one that it is paired with. */
+function pairedPanel(panel, first, { by, of }) {
+  if (by !== "likeness") return panel;
+  const at = (layer, head) => of[`${layer + 1}-${head + 1}`];
+  const grid = (layer, head) => panel.grid(...at(layer, head));
+  return {
+    ...panel, title: `${panel.title} · heads paired by likeness on this text`, layers: first.layers, heads: first.heads, headsOf: first.headsOf,
+    strand: { ...panel.strand, layers: first.layers, own: undefined, blocks: undefined, heads: first.heads, alias: at },
+    grid, mean: (layer, heads) => mean(grid, layer, heads), picture: grid,
+    source: (layer, head) => panel.source(...at(layer, head)), soon: (layer, head) => panel.soon(...at(layer, head)),
+    neurons: (layer, head, piece) => panel.neurons(...at(layer, head), piece),
+    sharpen: async (layer, heads, row) => (await Promise.all(heads.map((head) => panel.sharpen(at(layer, head)[0], [at(layer, head)[1]], row)))).some(Boolean),
+  };
+}
+
 /** What is said of a measure, for titles. */
 function measureName({ joint }, measure, special) {
-  const norm = joint ?? (measure === "norm" ? "norm ‖αf(x)‖" : null);
-  const name = norm ? `${norm}, as a share of its row` : "weight α";
+  const norm = joint ?? (measure === "norm" ? "length of what a key brings: norm ‖αf(x)‖" : null);
+  const name = norm ? `${norm}, as a share of its row` : "attention weight α";
   return special === "aside" ? `${name}, special pieces set aside and rows renormalised` : name;
 }
 
 function scenePanel(scene, sceneIndex, strand, store, state, measure, name) {
+  if (!strand.weights) {
+    const title = [name, measureName(strand, measure, "shown")].filter(Boolean).join(" · ");
+    return reckonedPanel(scene, strand, store, state, title, (layer) => headsIn(strand, layer));
+  }
   const strandIndex = scene.strands.indexOf(strand);
   const keysReading = strand.keys ?? strand.queries;
   const allQueries = labels(strand.queries, state.unit);
@@ -119,6 +152,8 @@ function scenePanel(scene, sceneIndex, strand, store, state, measure, name) {
     return promise;
   }
 
+  const source = async (layer, head) => lines(await grid(layer, head));
+
   /** Ask for exact numbers of a row, where somebody can be asked; tells whether there is anything new. */
   async function sharpen(layer, heads, row) {
     const l = strand.layers.indexOf(layer);
@@ -138,6 +173,7 @@ function scenePanel(scene, sceneIndex, strand, store, state, measure, name) {
     title: [name, measureName(strand, measure, state.special)].filter(Boolean).join(" · "),
     measure, unit: state.unit, signed: false, scene, strand, queries, keys, layers: strand.layers, heads: strand.heads, grid, sharpen,
     headsOf: (layer) => headsIn(strand, layer),
+    picture: grid, source, soon: source,
     mean: (layer, heads) => mean(grid, layer, heads),
     neurons: (layer, head, piece) => neurons(store, strand, layer, head, piece),
   };
@@ -147,6 +183,7 @@ function scenePanel(scene, sceneIndex, strand, store, state, measure, name) {
 function differencePanel(a, b, measure) {
   const title = `A − B · ${a?.strand.joint ?? measure}`;
   if (!a || !b) return { title, reason: "One of the two does not have this attention or measure.", measure };
+  if (a.reckoned || b.reckoned) return { title, measure, reason: "No difference is reckoned of texts of this length; look at some of their layers and heads (--layers, --heads)." };
   for (const side of ["queries", "keys"]) {
     if (a[side].length !== b[side].length) {
       const counts = `${a[side].length} and ${b[side].length}`;
@@ -157,6 +194,8 @@ function differencePanel(a, b, measure) {
   const layers = a.layers.filter((layer) => b.layers.includes(layer));
   const heads = a.heads.filter((head) => b.heads.includes(head));
   if (!layers.length || !heads.length) return { title, measure, reason: "The two have no layer or head of the same number." };
+  const grid = async (layer, head) => subtract(...(await Promise.all([a.grid(layer, head), b.grid(layer, head)])));
+  const source = async (layer, head) => lines(await grid(layer, head));
   const subtract = (x, y) => {
     const data = new Float32Array(x.data.length);
     for (let at = 0; at < data.length; at += 1) data[at] = x.data[at] - y.data[at];
@@ -165,13 +204,30 @@ function differencePanel(a, b, measure) {
   return {
     title, measure, signed: true, scene: a.scene, strand: a.strand, queries: a.queries, keys: a.keys, layers, heads,
     headsOf: (layer) => a.headsOf(layer).filter((head) => b.headsOf(layer).includes(head)),
-    grid: async (layer, head) => subtract(...(await Promise.all([a.grid(layer, head), b.grid(layer, head)]))),
+    grid, picture: grid, source, soon: source,
     mean: async (layer, chosen) => subtract(...(await Promise.all([a.mean(layer, chosen), b.mean(layer, chosen)]))),
     sharpen: async (layer, chosen, row) => {
       const news = await Promise.all([a.sharpen(layer, chosen, row), b.sharpen(layer, chosen, row)]);
       return news.some(Boolean);
     },
     neurons: async () => null,
+  };
+}
+
+/** A grid line by line: what a row gives to all columns or, `back`, what all rows give to a column; and what columns get on average. */
+function lines(grid) {
+  const { data, rows, columns } = grid;
+  let means = null;
+  return {
+    length: (back) => (back ? rows : columns),
+    line: (back, at) => (back ? Float32Array.from({ length: rows }, (_, row) => data[row * columns + at]) : data.subarray(at * columns, (at + 1) * columns)),
+    average() {
+      if (means) return means;
+      means = new Float32Array(columns);
+      for (let row = 0, at = 0; row < rows; row += 1) for (let column = 0; column < columns; column += 1, at += 1) means[column] += data[at] / rows;
+      return means;
+    },
+    exact: (back, of) => (back || !of.length ? grid.exactRow(0) : of.every((row) => grid.exactRow(row))),
   };
 }
 

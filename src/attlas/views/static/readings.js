@@ -17,6 +17,11 @@ export function shortened(text, longest = LONGEST) {
   return [...characters.slice(0, longest - 8), "…", ...characters.slice(-7)].join("");
 }
 
+/** A text in quotes where it is nothing but marks or blanks, which beside numbers would be lost. */
+export function quoted(text) {
+  return /^[\p{P}\p{Sm}\p{Sc}\p{Sk}\s\u2400-\u2426]+$/u.test(text) ? `“${text}”` : text;
+}
+
 /** What is shown of a reading: for each row its label, its pieces, whether it is special, its document. */
 export function labels(reading, unit) {
   const rows = [];
@@ -30,8 +35,11 @@ export function labels(reading, unit) {
       }
       rowOfWord.set(word, rows.length);
     }
-    const text = readable(unit === "word" && word >= 0 ? reading.spelled[word] : piece);
-    rows.push({ text, short: shortened(text), special: reading.documents[at] < 0, document: reading.documents[at], pieces: [at] });
+    const raw = unit === "word" && word >= 0 ? reading.spelled[word] : piece;
+    const plain = readable(raw);
+    const text = quoted(plain);
+    const running = shortened(unit === "piece" && word >= 0 ? plain.replace(/^##(?=.)/, "") : plain, 60); // as it stands in a line
+    rows.push({ text, short: shortened(text), plain: running, word: word, breaks: raw.includes("\n"), special: reading.documents[at] < 0, document: reading.documents[at], pieces: [at] });
   });
   return rows;
 }

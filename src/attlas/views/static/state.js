@@ -3,9 +3,9 @@
 
 import { RECORDS } from "./records.js";
 
-const NUMBERS = ["layer", "head", "query", "key", "neuron"];
+const NUMBERS = ["layer", "head", "query", "key", "neuron", "tall"];
 const NONE = "none"; // a list with nothing in it
-const LISTS = ["heads", "layers", "box"];
+const LISTS = ["heads", "layers", "box", "picked", "cuts"];
 const CHOICES = {
   view: RECORDS.map((record) => record.name),
   stream: ["encoder", "decoder", "cross"],
@@ -19,13 +19,16 @@ const CHOICES = {
   open: ["yes"],
   folded: ["yes"],
   order: ["contribution", "number"],
+  way: ["receives", "gives"],
+  over: ["heads", "layers"],
 };
 
 /** The state at first, before anybody has chosen anything. */
 export const START = {
   view: "head", stream: null, layer: 0, head: 0, heads: null, layers: null, query: null, key: null, measure: "weight",
   unit: "piece", special: "shown", pair: "all", show: "both", sort: null, box: null, theme: null, table: null, open: null,
-  order: "contribution", neuron: null, folded: null,
+  order: "contribution", neuron: null, folded: null, tall: null, words: null,
+  way: "receives", over: "heads", picked: null, cuts: null,
 };
 
 /** Write what differs from `base` as the fragment of an address. */

@@ -5,7 +5,7 @@ import { written } from "./numbers.js";
 import { shade } from "./palette.js";
 
 export const LISTED = 8; // neurons named above the numbers
-export const CHART = { top: 22, step: 13 }; // where they stand
+export const CHART = { top: 22, step: 14 }; // where they stand
 
 /** A number that always shows its sign. */
 export function signed(value, exact = true) {
@@ -52,17 +52,20 @@ function pictureOf({ data, keys, order, scales }, colours) {
 /** The strips of q, k and q × k, and a frame around the neuron that is marked. */
 export function drawStrips(surface, geometry, neuron, colours) {
   const { keys, order, cell, stripsAt, top, step, keysAt, pictures, data } = geometry;
-  if (!pictures.has(colours.dark)) pictures.set(colours.dark, pictureOf(geometry, colours));
-  const picture = pictures.get(colours.dark);
+  if (!pictures.has(colours.name)) pictures.set(colours.name, pictureOf(geometry, colours));
+  const picture = pictures.get(colours.name);
   const width = cell * order.length;
   const small = `11px ${colours.sans}`;
   const qAt = CHART.top + CHART.step * LISTED - 16;
-  surface.text("q", keysAt, qAt + 8, { font: `600 ${small}`, align: "right", fill: colours.ink });
-  surface.picture(picture, 0, 0, order.length, 1, stripsAt[0], qAt, width, 16);
-  surface.frame(stripsAt[0] - 0.5, qAt - 0.5, width + 1, 17, colours.line);
+  if (stripsAt[0] !== null) {
+    surface.text("q", keysAt, qAt + 8, { font: `600 ${small}`, align: "right", fill: colours.ink });
+    surface.picture(picture, 0, 0, order.length, 1, stripsAt[0], qAt, width, 16);
+    surface.frame(stripsAt[0] - 0.5, qAt - 0.5, width + 1, 17, colours.line);
+  }
   const seen = keys.findLastIndex((key) => data.reckoned.visible[key]) + 1;
   const between = step > 14 ? 4 : 2;
   ["k", "q × k"].forEach((name, strip) => {
+    if (stripsAt[strip] === null) return;
     surface.text(name, stripsAt[strip], top - 14, { font: small, fill: colours.soft });
     surface.picture(picture, 0, 1 + strip * keys.length, order.length, keys.length, stripsAt[strip], top, width, step * keys.length);
     for (let place = 0; place <= keys.length; place += 1) {
@@ -76,16 +79,16 @@ export function drawStrips(surface, geometry, neuron, colours) {
 
 /** Above the strips: the scales of the colours, the order, all contributions as bars, and the largest by name. */
 export function drawChart(surface, geometry, state, focus, colours) {
-  const { data, order, cell, stripsAt, keysAt, numbersAt, scales, compact } = geometry;
+  const { data, order, cell, stripsAt, keysAt, numbersAt, scales, compact, narrow, width } = geometry;
   const { contributions, order: ranked, exactContributions, total } = data.reckoned;
   const small = `11px ${colours.sans}`;
   const strong = { font: `600 12px ${colours.sans}`, fill: colours.ink };
   const heading = `⇅ ${compact ? "" : "neurons "}by ${state.order === "number" ? "number" : "contribution"}`;
-  surface.text(heading, stripsAt[0], 10, { ...strong, fill: colours.accent });
+  surface.text(heading, stripsAt[0] ?? stripsAt[1], 10, { ...strong, fill: colours.accent });
 
   const legend = { font: small, align: "right", fill: colours.soft };
-  for (let at = 0; at <= 40; at += 1) surface.rect(keysAt - 92 + 2 * at, CHART.top, 2, 9, shade(colours.diverging, at / 40));
-  surface.text("−", keysAt - 96, CHART.top + 4, legend);
+  for (let at = 0; at <= 30; at += 1) surface.rect(keysAt - 76 + 2 * at, CHART.top, 2, 9, shade(colours.diverging, at / 30));
+  surface.text("−", keysAt - 80, CHART.top + 4, legend);
   surface.text("+", keysAt, CHART.top + 4, legend);
   const scaled = ["full colour at", `q ±${written(scales.q)}`, `k ±${written(scales.k)}`, `q×k ±${written(scales.product)}`];
   scaled.forEach((line, at) => surface.text(line, keysAt, CHART.top + 19 + 14 * at, legend));
@@ -105,18 +108,21 @@ export function drawChart(surface, geometry, state, focus, colours) {
   });
   surface.rect(stripsAt[1], zero, cell * order.length, 1, colours.line);
 
+  if (narrow) return;
   if (cell * order.length > 200) surface.text("contribution of each neuron", stripsAt[1], 10, strong);
   surface.text("contribute most", numbersAt + 8, 10, strong);
+  const right = Math.min(width - 4, numbersAt + 380);
   const reach = Math.max(...contributions.map(Math.abs), 1e-12);
   ranked.slice(0, LISTED).forEach((n, at) => {
     const y = CHART.top + CHART.step * at + CHART.step / 2;
-    if (n === marked) surface.rect(numbersAt + 4, y - CHART.step / 2, 200, CHART.step, colours.wash);
+    if (n === marked) surface.rect(numbersAt + 4, y - CHART.step / 2, right - numbersAt, CHART.step, colours.wash);
     surface.text(String(n + 1), numbersAt + 34, y, { font: small, align: "right", fill: colours.ink });
-    surface.rect(numbersAt + 42, y - 4, (100 * Math.abs(contributions[n])) / reach, 8, contributions[n] < 0 ? colours.negative : colours.positive);
-    surface.text(signed(contributions[n], exactContributions), numbersAt + 196, y, { font: small, align: "right", fill: colours.soft });
+    const long = (right - numbersAt - 96) * Math.abs(contributions[n]) / reach;
+    surface.rect(numbersAt + 42, y - 4, long, 8, contributions[n] < 0 ? colours.negative : colours.positive);
+    surface.text(signed(contributions[n], exactContributions), right, y, { font: small, align: "right", fill: colours.soft });
   });
   const sum = `all ${order.length}: ${signed(total, exactContributions)}`;
-  surface.text(sum, numbersAt + 196, 10, { font: small, align: "right", fill: colours.soft });
+  surface.text(sum, right, 10, { font: small, align: "right", fill: colours.soft });
 }
 
 /** The columns of numbers at the right, and bars for the last of them. */
@@ -127,8 +133,7 @@ export function drawNumbers(surface, geometry, colours, middle) {
   const heading = { font: `11px ${colours.sans}`, align: "right", fill: colours.soft };
   columns.forEach(({ above }, at) => surface.text(above, numbersAt + number * (at + 1), top - 14, heading));
   const reach = niceAbove(Math.max(0, ...keys.map((key) => Math.abs(values[key]))));
-  const end = String(reach).replace(/^0/, "");
-  const range = panel.signed ? `−${end} to ${end}` : `0 to ${end}`;
+  const range = panel.signed ? `−${reach} to ${reach}` : `0 to ${reach}`;
   surface.text(range, bars + bar, top - 14, heading);
   const zero = panel.signed ? bars + bar / 2 : bars;
   const unit = (panel.signed ? bar / 2 : bar) / reach;
@@ -139,13 +144,14 @@ export function drawNumbers(surface, geometry, colours, middle) {
       const fill = at === columns.length - 1 ? colours.ink : colours.soft;
       surface.text(of(key), numbersAt + number * (at + 1), middle(place), { font: small, align: "right", fill });
     });
+    surface.rect(bars, middle(place) - step * 0.3, bar, step * 0.6, colours.line, 0.4);
     const long = Math.abs(values[key]) * unit;
     const fill = values[key] < 0 ? colours.negative : colours.positive;
     surface.rect(values[key] < 0 ? zero - long : zero, middle(place) - step * 0.3, long, step * 0.6, fill);
   });
 }
 
-/** The next of 1, .5, .2, .1, .05 and so on that is not below a share. */
+/** The next of 1, 0.5, 0.2, 0.1, 0.05 and so on that is not below a share. */
 function niceAbove(share) {
   let found = 1;
   for (let power = 1; power > 1e-6; power /= 10) {

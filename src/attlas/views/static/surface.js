@@ -160,6 +160,14 @@ export function inside({ x, y, width, height }, atX, atY) {
   return atX >= x && atY >= y && atX < x + width && atY < y + height;
 }
 
+/** As much of a word as there is room for. */
+export function fitted(text, surface, font, room) {
+  if (surface.measure(text, font) <= room + 2) return text;
+  const characters = Array.from(text);
+  while (characters.length > 1 && surface.measure(`${characters.join("")}…`, font) > room + 2) characters.pop();
+  return `${characters.join("")}…`;
+}
+
 function opacity(alpha) {
   return alpha < 1 ? ` opacity="${Math.round(alpha * 1000) / 1000}"` : "";
 }

@@ -44,10 +44,10 @@ async function make(panel, work, begun) {
   for (;;) {
     const next = work.wanted.find((each) => !work.made.has(nameOf(each)));
     if (!next) break;
-    const grid = await panel.grid(next.layer, next.head);
+    const grid = await panel.picture(next.layer, next.head);
     work.made.set(nameOf(next), { ...picture(grid, CELLS, CELLS, panel.signed), strongest: strongest(grid, panel.strand.causal) });
     const after = work.wanted.find((each) => !work.made.has(nameOf(each)));
-    if (after) panel.grid(after.layer, after.head).catch(() => {}); // unpacked while this one waits for its frame
+    if (after) panel.picture(after.layer, after.head).catch(() => {}); // unpacked while this one waits for its frame
     if (performance.now() - since < SLICE) continue;
     begun();
     if (performance.now() - told > NEWS) {
@@ -112,7 +112,7 @@ function pooled({ data, rows, columns }, fewerRows, fewerColumns) {
 export function painted(shares, width, height, signed, colours) {
   const columns = Math.max(1, Math.min(shares.columns, dots(width)));
   const rows = Math.max(1, Math.min(shares.rows, dots(height)));
-  const name = `${colours.dark} ${columns} ${rows}`;
+  const name = `${colours.name} ${columns} ${rows}`;
   if (shares.painted?.name === name) return shares.painted.canvas;
   const canvas = document.createElement("canvas");
   canvas.width = columns;
@@ -136,10 +136,10 @@ export function dots(length) {
 }
 
 /** The strongest link of a grid; where attention is causal the first query, which sees only itself, does not count. */
-export function strongest({ data, rows, columns, exactRow }, causal) {
+export function strongest({ data, rows, columns, exactRow, coarse = 1 }, causal) {
   if (!data.length) return null;
   let best = causal && rows > 1 ? columns : 0;
   for (let at = best + 1; at < data.length; at += 1) if (Math.abs(data[at]) > Math.abs(data[best])) best = at;
   const query = Math.floor(best / columns);
-  return { query, key: best % columns, value: data[best], exact: exactRow(query) };
+  return { query: Math.floor(query * coarse), key: Math.floor((best % columns) * coarse), value: data[best], exact: exactRow(query) };
 }

@@ -2,7 +2,7 @@
 // `choose` with what a person has changed.
 
 import { element } from "./dom.js";
-import { strandOf } from "./panels.js";
+import { noDifference, strandOf } from "./panels.js";
 import { headColour } from "./palette.js";
 import { layerName } from "./numbers.js";
 
@@ -35,13 +35,16 @@ export function toolbar(header, state, views, view, colours, choose, actions) {
     view.piecesOnly ? null : group("Unit", "unit", ["piece", "word"]),
     group("Special pieces", "special", ["shown", "aside"]),
     paired ? pairControl(state, choose) : null,
-    header.scenes.length === 2 ? group("Compare", "show", ["a", "b", "both", "difference"], { names: { both: "side by side" } }) : null,
+    header.scenes.length === 2 ? compareControl(header, strand, group) : null,
+    ...(view.controls?.(group) ?? []),
     view.sorts && Object.keys(header.scenes[0].figures).length ? sortControl(header, state, choose) : null,
+    view.sorts && header.scenes[0].portraits?.[strand.stream] ? wordControl(state, choose) : null,
     element(
       "span", { class: "attlas-actions" },
       action("Table", "table", "Show the numbers as a table", () => choose({ table: state.table ? null : "yes" }), Boolean(state.table)),
       action("SVG", "svg", "Save the picture as SVG", actions.svg),
       action("PNG", "png", "Save the picture as PNG", actions.png),
+      action("Figure …", "figure", "Save a figure to publish: width, ground and caption", actions.figure),
       action(colours.dark ? "Light" : "Dark", "theme", "Switch between light and dark", () => choose({ theme: colours.dark ? "light" : "dark" })),
       action("?", "help", "Keys", actions.help),
     ),
@@ -148,6 +151,21 @@ function sortControl(header, state, choose) {
   select.append(element("option", { value: "" }, "layer and head"));
   for (const name of Object.keys(header.scenes[0].figures)) select.append(element("option", { value: name, selected: name === state.sort }, name));
   return element("span", { class: "attlas-group" }, element("span", { class: "attlas-label" }, "Sort by"), select);
+}
+
+/** One, the other, both, or the difference, which is offered only where heads are paired. */
+function compareControl(header, strand, group) {
+  const reason = noDifference(header, { strand });
+  return group("Compare", "show", ["a", "b", "both", "difference"], { names: { both: "side by side" }, disabled: reason ? ["difference"] : [], reason });
+}
+
+/** Which heads are shown, by words of what is known of them. */
+function wordControl(state, choose) {
+  const field = element("input", {
+    type: "search", "data-name": "words", "aria-label": "Heads of which it is said", value: state.words ?? "", placeholder: "previous, induction …", spellcheck: "false",
+    change: (event) => choose({ words: event.target.value.trim() || null }),
+  });
+  return element("span", { class: "attlas-group" }, element("span", { class: "attlas-label" }, "Heads that"), field);
 }
 
 function action(text, name, title, act, pressed = null) {

@@ -9,22 +9,28 @@ import { element, surroundingsAreDark } from "./dom.js";
 import { blockStore, embedded } from "./blocks.js";
 import { START, fromFragment, toFragment } from "./state.js";
 import { headsIn, panelsFor, panelsKey, strandOf } from "./panels.js";
-import { theme } from "./palette.js";
+import { printed, theme } from "./palette.js";
 import { canvasSurface } from "./surface.js";
 import { readable, rowOf, shortened } from "./readings.js";
+import { paperLabel } from "./numbers.js";
 import { toolbar, headStrip, controlPath } from "./toolbar.js";
 import { changeByKey, keyHelp } from "./keys.js";
 import { followPointer } from "./pointer.js";
 import { showTables } from "./tables.js";
-import { save } from "./saving.js";
-import { cardLines, cardPanel } from "./card.js";
+import { grip } from "./grip.js";
+import { roomFor, save } from "./saving.js";
+import { figureDialog } from "./figure.js";
+import { captionOf, pairing } from "./caption.js";
+import { cardLines, cardPanel, wrapped } from "./card.js";
 import { VIEWS } from "./views.js";
 
 const OF_JOINT = VIEWS.filter((view) => !view.ofOneHead); // heads taken together have no queries and keys of their own
 const TOO_LONG = 160; // pieces a side beyond which lines are no longer told apart
 const STACKED = globalThis.matchMedia?.("(max-width: 760px)"); // where panels lie below each other, as the styles have it
+const CHOSEN = ["stream", "layer", "layers", "head", "heads", "sort"]; // with any of these a person has chosen where to look
+const BELOW = 26; // pixels that stay free under a picture
 const REST = 80; // milliseconds on a row before its exact numbers are asked for
-const UNLOADED = ["query", "key", "box", "table", "theme", "order", "neuron", "folded"]; // changes that need no other numbers
+const UNLOADED = ["query", "key", "box", "table", "theme", "order", "neuron", "folded", "tall", "picked", "way"]; // changes that need no other numbers
 
 /** Show the payload that lies in this page, and keep the selection in its address. */
 export function mountPage(selection) {
@@ -49,7 +55,8 @@ export function mount(root, props, connection) {
   const { header } = props;
   const store = blockStore(connection);
   const measuring = canvasSurface(document.createElement("canvas"), 1, 1, 1);
-  let state = possible({ ...START, ...props.selection }, header);
+  let state = possible({ ...START, ...begun(header, props.selection), ...props.selection }, header);
+  const opened = header.start?.head !== undefined && state.head === header.start.head && !CHOSEN.some((name) => name in props.selection);
   let moved = null; // why another view was opened than was asked for
   let panels = [];
   let made = null; // what the panels were made for
@@ -59,16 +66,19 @@ export function mount(root, props, connection) {
   let latest = 0; // the number of the last load
   let loading = false; // until it is done, what is on the stage belongs to another state
   let frame = 0;
+  let tall = 0; // how high the pictures were laid out to be
   let stale = false; // whether the figures are to be arranged anew with the next frame
   let resting = null;
 
   if (header.scenes.length && state.view === "head" && longest(header) > TOO_LONG) {
-    moved = `This text has ${longest(header).toLocaleString("en")} pieces, too many for lines to be told apart, so it opens as a matrix.`;
-    state = { ...state, view: "matrix" };
+    const whole = header.scenes.every((scene) => scene.strands.every((strand) => strand.weights));
+    moved = `This text has ${longest(header).toLocaleString("en")} pieces, too many for lines to be told apart, so it opens as ${whole ? "a matrix" : "running text"}.`;
+    state = { ...state, view: whole ? "matrix" : "text" };
   }
 
   root.classList.add("attlas");
   root.tabIndex = 0;
+  const publishing = figureDialog((...how) => keep(...how), Boolean(connection.pdf));
   const parts = {
     title: element("header", { class: "attlas-title" }),
     card: cardPanel(header, (open) => { if (open === Boolean(state.folded)) choose({ folded: open ? null : "yes" }); }),
@@ -76,8 +86,10 @@ export function mount(root, props, connection) {
     notice: element("p", { class: "attlas-notice", role: "status" }),
     readout: element("output", { class: "attlas-readout", "aria-live": "polite" }),
     stage: element("div", { class: "attlas-stage" }),
+    grip: grip(() => tall, choose),
     table: element("div", { class: "attlas-table" }),
     help: keyHelp(),
+    figure: publishing.dialog,
   };
   root.replaceChildren(...Object.values(parts).filter(Boolean));
 
@@ -88,6 +100,7 @@ export function mount(root, props, connection) {
 
   function choose(changes) {
     const before = state;
+    changes = apartFrom(changes, state);
     const focusedOn = document.activeElement?.closest?.(".attlas-controls") ? controlPath(document.activeElement) : null;
     state = possible({ ...state, ...changes }, header);
     if (changes.view) moved = null;
@@ -96,7 +109,7 @@ export function mount(root, props, connection) {
     if (!changed.length) return;
     const follows = view().follows ?? [];
     if (changed.every((name) => UNLOADED.includes(name) && !follows.includes(name))) {
-      if (changed.some((name) => name === "table" || name === "theme" || name === "folded")) drawControls(focusedOn);
+      if (changed.some((name) => ["table", "theme", "folded", "way"].includes(name))) drawControls(focusedOn);
       redraw(changed.some((name) => name !== "query" && name !== "key"));
       return;
     }
@@ -109,6 +122,7 @@ export function mount(root, props, connection) {
   }
 
   function drawControls(focusedOn) {
+    parts.grip.hidden = !view()?.resizable;
     root.dataset.theme = colours().dark ? "dark" : "light";
     root.dataset.view = state.view;
     if (parts.card) parts.card.open = !state.folded;
@@ -121,15 +135,30 @@ export function mount(root, props, connection) {
     made = panelsKey(asked);
     const shown = panels.filter((panel) => !panel.reason);
     drawTitle();
-    const actions = { svg: () => keep("svg"), png: () => keep("png"), help: () => parts.help.showModal() };
+    const actions = { svg: () => keep("svg"), png: () => keep("png"), figure: () => publishing.open(captionNow()), help: () => parts.help.showModal() };
     parts.controls.replaceChildren(
       toolbar(header, state, views, view(), colours(), choose, actions),
       ...(shown.length && !shown[0].strand.joint ? [headStrip(shown[0], state, view(), colours(), choose)] : []),
     );
     if (focusedOn) parts.controls.querySelector(focusedOn)?.focus();
     const help = (shown[0]?.strand.joint && view().jointHelp) || view().help;
-    const notes = [moved, help, view().note?.(shown, state), header.no_card].filter(Boolean);
+    const notes = [moved, whyHere(), pairing(header, shown[0], state), portrait(shown[0]), help, view().note?.(shown, state), header.no_card].filter(Boolean);
     parts.notice.replaceChildren(...notes.map((note) => element("span", {}, note)));
+  }
+
+  /** Why the view has opened where it is, as long as it is there. */
+  function whyHere() {
+    const { start } = header;
+    if (!opened || start?.head === undefined || state.stream !== start.stream || state.layer !== start.layer || state.head !== start.head) return null;
+    return `Opened at head ${paperLabel(start.layer, start.head)}, which has the most to show on this text: weight beyond an even share and beyond what a word gets anyway.`;
+  }
+
+  /** What is known of the one head that is shown. */
+  function portrait(panel) {
+    if (!panel || panel.strand.joint || !(view().heads === "one" || view().allLayers || state.heads?.length === 1)) return null;
+    const label = paperLabel(state.layer, view().heads === "one" || view().allLayers ? state.head : state.heads[0]);
+    const told = panel.scene.portraits?.[panel.strand.stream]?.[label];
+    return told ? `Head ${label} over a corpus: ${readable(told)}` : null;
   }
 
   function drawTitle() {
@@ -180,8 +209,10 @@ export function mount(root, props, connection) {
 
   function stage(panel, reason, data) {
     const canvas = element("canvas", { role: "img", "aria-label": `${view().title} view: ${panel.title}` });
-    const box = element("figure", { class: "attlas-panel" }, element("figcaption", {}, panel.title), reason ? element("p", {}, reason) : canvas);
-    const figure = { panel, reason, data, canvas, element: box, title: panel.title, geometry: null };
+    const scroller = view().scrolls ? element("div", { class: "attlas-scroller", tabindex: "-1" }, element("div", {}, canvas)) : null;
+    const box = element("figure", { class: "attlas-panel" }, element("figcaption", {}, panel.title), reason ? element("p", {}, reason) : scroller ?? canvas);
+    const figure = { panel, reason, data, canvas, scroller, element: box, title: panel.title, geometry: null };
+    scroller?.addEventListener("scroll", () => redraw(false), { passive: true });
     if (!reason) followPointer(figure, view, () => state, point, choose);
     return figure;
   }
@@ -190,13 +221,25 @@ export function mount(root, props, connection) {
     stale = false;
     const above = parts.stage.getBoundingClientRect().top - root.getBoundingClientRect().top;
     const columns = STACKED?.matches ? 1 : Math.min(figures.length, 3);
+    const captions = Math.max(0, ...figures.map(({ element: { firstChild } }) => firstChild.offsetHeight)) + 6;
+    const gap = Number.parseFloat(getComputedStyle(parts.stage).columnGap) || 0;
     const room = {
-      width: Math.max(260, parts.stage.clientWidth / columns - 24),
-      height: Math.max(380, innerHeight - above - 40),
+      width: Math.max(260, Math.floor((parts.stage.clientWidth - gap * (columns - 1)) / columns)),
+      height: (view().resizable && state.tall) || Math.max(380, innerHeight - above - captions - BELOW),
     };
+    tall = room.height;
     for (const figure of figures) {
-      if (!figure.reason) figure.geometry = view().layout(figure.data, state, room, measuring, colours());
+      if (figure.reason) continue;
+      figure.geometry = view().layout(figure.data, state, room, measuring, colours());
+      if (figure.scroller) fitScroller(figure);
     }
+  }
+
+  /** Make the part of the page that scrolls as high as what can be seen, and what scrolls in it as high as all there is. */
+  function fitScroller({ scroller, geometry }) {
+    scroller.style.height = `${geometry.height}px`;
+    scroller.firstChild.style.height = `${geometry.height + Math.max(0, geometry.total)}px`;
+    geometry.scrollTo = (top) => { scroller.scrollTop = top; };
   }
 
   /** What a figure shows as chosen: what is pointed at, else what is kept, as far as the figure has it. */
@@ -209,6 +252,7 @@ export function mount(root, props, connection) {
 
   function draw() {
     for (const figure of drawn()) {
+      if (figure.scroller) figure.geometry.top = figure.scroller.scrollTop;
       const surface = canvasSurface(figure.canvas, figure.geometry.width, figure.geometry.height);
       view().draw(surface, figure.geometry, state, focusOf(figure), colours());
     }
@@ -283,18 +327,35 @@ export function mount(root, props, connection) {
     choose(changes);
   }
 
-  function keep(kind) {
-    const shown = drawn().map((figure) => ({
-      geometry: figure.geometry, title: figure.title,
-      paint: (surface) => {
-        surface.still = true;
-        surface.width = figure.geometry.width;
-        surface.height = figure.geometry.height;
-        view().draw(surface, figure.geometry, state, focusOf(figure, null), colours());
-      },
-    }));
-    const lines = (width) => (parts.card && !state.folded ? cardLines(header.card, width, measuring.measure, colours().sans) : []);
-    return save(shown, kind, `attlas-${state.view}-${state.stream}-layer${state.layer + 1}`, colours(), lines);
+  /** Save what is shown as a figure; without being told otherwise as wide as here, on white, with a caption. */
+  function keep(kind, { width = "screen", ground = "white", caption = captionNow() } = {}) {
+    const inks = printed();
+    const room = roomFor(width);
+    const shown = drawn().map((figure) => {
+      const geometry = view().layout(figure.data, state, { width: room ?? figure.geometry.width, height: room ? Math.min(tall, room) : tall }, measuring, inks);
+      if (figure.scroller && room === null) geometry.top = figure.scroller.scrollTop;
+      return {
+        geometry, title: figure.title,
+        paint: (surface) => {
+          surface.still = true;
+          surface.width = geometry.width;
+          surface.height = geometry.height;
+          view().draw(surface, geometry, state, focusOf(figure, null), inks);
+        },
+      };
+    });
+    const said = (room) => (caption.trim() ? wrapped(caption, room, measuring.measure, `12px ${inks.sans}`) : []);
+    const card = (room) => (parts.card && !state.folded ? cardLines(header.card, room, measuring.measure, inks.sans) : []);
+    return save(shown, kind, {
+      name: `attlas-${state.view}-${state.stream}-layer${state.layer + 1}`, ground, stacked: room !== null, colours: inks,
+      linesFor: (room) => [...said(room), ...card(room)], toPdf: connection.pdf,
+    });
+  }
+
+  /** What a figure of this would be called: the model, what is shown of it, and the text. */
+  function captionNow() {
+    const strand = strandOf(header.scenes[0], state.stream);
+    return captionOf(header, view(), strand, state, drawn().map(({ title }) => title));
   }
 
   let width = 0; // of the stage; its height is what was drawn
@@ -329,6 +390,22 @@ export function mount(root, props, connection) {
   };
 }
 
+/** Where to open when no head was chosen: at the one with the most to show on this text; a view of all heads shows them all. */
+function begun(header, selection) {
+  if (!header.start || CHOSEN.some((name) => name in selection)) return {};
+  const { heads, ...start } = header.start;
+  return selection.view === "model" ? start : header.start;
+}
+
+/** What changes with the view: one of all heads shows more than the one that was looked at, and from there one goes to a single head. */
+function apartFrom(changes, state) {
+  if (!changes.view || changes.view === state.view || "heads" in changes) return changes;
+  const all = (name) => VIEWS.find((view) => view.name === name)?.allLayers;
+  if (all(changes.view) && state.heads?.length === 1) return { ...changes, heads: null };
+  if (all(state.view) && !state.heads && state.open) return { ...changes, heads: [state.head], open: null };
+  return changes;
+}
+
 /** A state that this payload can show: numbers that do not exist give way to ones that do. */
 function possible(state, header) {
   if (!header.scenes.length) return state;
@@ -348,6 +425,7 @@ function possible(state, header) {
   if (next.query !== null && next.query >= strand.queries.pieces.length) next.query = null;
   if (next.key !== null && next.key >= keys.pieces.length) next.key = null;
   if (!strand.lengths) next.measure = "weight";
+  if (!strand.weights) Object.assign(next, { special: "shown", pair: "all", measure: "weight" }); // rows are reckoned, and not divided anew
   if (next.pair !== "all" && !strand.queries.documents.includes(1)) next.pair = "all";
   return next;
 }

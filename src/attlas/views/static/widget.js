@@ -96,6 +96,7 @@ function kernelConnection(model, wait) {
       const bytes = await ask({ want: "row", scene, strand, layer, head, query });
       return new Float32Array(bytes.slice().buffer);
     },
+    pdf: (svg) => ask({ want: "pdf", svg }),
     close() {
       model.off("msg:custom", hear);
       clearTimeout(timer);

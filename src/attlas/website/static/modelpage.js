@@ -52,7 +52,7 @@ export async function modelPage(index, place, { model, about, chosen }) {
     element("p", { class: "answer", id: "answer" }, several ? stream.answer : model.answer),
     element("div", { class: "choices" }, choiceOfColours(index, data, chosen, go), streamTabs(model, stream, chosen), menu),
     painter.legend(), mapPlace,
-    stream?.key_heads > 0 && chosen.by !== "layer" ? element("p", { class: "note" }, `Heads under one line share their keys: ${stream.key_heads} groups in a layer.`) : "",
+    stream?.key_heads > 0 && stream.key_heads < stream.heads && chosen.by !== "layer" ? element("p", { class: "note" }, `Heads under one line share their keys: ${stream.key_heads} groups in a layer.`) : "",
     ...sentences(model, "stands-out", "What stands out", data.standsOut.filter(here), "Chosen on one half of the texts, printed from the other."),
     ...disagreements(model, data.disagreements.filter(here)),
     ...roleList(index, model, data, heads, only),

@@ -1,0 +1,87 @@
+"""Where a viewer opens when nobody has chosen anything: at the head with the most to show on this text.
+
+What a head does everywhere is seen on any text: the mass that each key gets from all queries, and a row that is even.
+What it shows on this text is what goes beyond both. So of each weight we take what is above twice its chance, the
+larger of an even share of the row and the mean of what the key gets; special pieces do not count, nor do a piece and
+its neighbours, for a head that looks at the piece before says little of a text. The head whose queries have most of
+that, on average, is where the viewer opens: of cross attention, where there is any.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attlas.ids import Stream
+from attlas.views.scene import Array, Scene, Sequence, Strand
+
+SAMPLE = 64  # queries of which a head is judged
+FEWEST = 3  # keys that a query must see to be asked
+TIMES = 2.0  # chance above which a weight counts
+
+
+def start_of(scene: Scene) -> dict[str, Any]:
+    """The stream, layer and head at which a scene opens, in numbers from 0; nothing where no head stands out.
+
+    >>> text = Sequence(tuple("abcdef"), tuple(range(6)), (0,) * 6, tuple("abcdef"))
+    >>> weights = np.full((2, 3, 6, 6), 1 / 6, np.float32)
+    >>> weights[1, 2, 5] = [0, 0, 1, 0, 0, 0]
+    >>> start_of(Scene("a model", ("a b c d e f",), (Strand(Stream.ENCODER, text, text, weights),)))
+    {'stream': 'encoder', 'layer': 1, 'head': 2, 'heads': [2]}
+    """
+    strands = sorted(scene.strands, key=lambda strand: strand.stream is not Stream.CROSS)
+    strand = strands[0] if strands else None
+    if strand is None or strand.joint:
+        return {}
+    shown = surplus(strand)
+    if not shown.size or not np.nanmax(shown, initial=0) > 0:
+        return {"stream": strand.stream.value} if strand.stream is Stream.CROSS else {}
+    layer, head = np.unravel_index(int(np.nanargmax(shown)), shown.shape)
+    number = strand.heads[int(head)]
+    return {"stream": strand.stream.value, "layer": strand.layers[int(layer)], "head": number, "heads": [number]}
+
+
+def surplus(strand: Strand) -> NDArray[np.floating]:
+    """How much of the attention of each head, (layer, head), is beyond chance on this text, from 0 to 1.
+
+    >>> text = Sequence(tuple("abcdef"), tuple(range(6)), (0,) * 6, tuple("abcdef"))
+    >>> even = np.full((1, 1, 6, 6), 1 / 6, np.float32)
+    >>> surplus(Strand(Stream.ENCODER, text, text, even)).tolist()
+    [[0.0]]
+    """
+    queries, keys = _real(strand.queries), _real(strand.keys)
+    rows = np.flatnonzero(queries)
+    rows = rows[rows >= strand.first]
+    rows = rows[np.unique(np.linspace(0, len(rows) - 1, min(SAMPLE, len(rows))).astype(int))] if len(rows) else rows
+    if not len(rows) or not keys.any():
+        return np.zeros(strand.weights.shape[:2])
+    weights = np.nan_to_num(_sampled(strand, rows))
+    seen = np.ones((len(rows), len(keys)), bool)
+    if strand.stream is Stream.DECODER:
+        seen = np.arange(len(keys)) <= rows[:, None]
+    counted = seen & keys
+    if strand.stream is not Stream.CROSS:
+        counted &= np.abs(np.arange(len(keys)) - rows[:, None]) > 1
+    even = 1 / np.maximum(1, seen.sum(1))
+    usual = (weights * seen).sum(2) / np.maximum(1, seen.sum(0))
+    chance = np.maximum(even[:, None], usual[:, :, None, :])
+    beyond = np.where(counted, np.maximum(0, weights - TIMES * chance), 0).sum(-1)
+    asked = seen.sum(1) >= FEWEST
+    found: NDArray[np.floating] = beyond[:, :, asked].mean(-1) if asked.any() else np.zeros(weights.shape[:2])
+    return found
+
+
+def _sampled(strand: Strand, rows: NDArray[np.intp]) -> Array:
+    """The weights of some queries of all heads, (layer, head, query, key)."""
+    if strand.sums is None:
+        found: Array = strand.weights[:, :, rows]
+        return found
+    layers, heads = range(len(strand.layers)), range(len(strand.heads))
+    return np.stack([np.stack([strand.rows(layer, head, rows) for head in heads]) for layer in layers])
+
+
+def _real(text: Sequence) -> NDArray[np.bool_]:
+    """The pieces that are not special."""
+    return np.asarray(text.documents) >= 0
