@@ -156,8 +156,10 @@ def test_portraits_of_every_study_say_what_is_so(case: str, which: Callable[[str
 
 def test_every_study_with_sayings_says_something_of_sure_results() -> None:
     spoken = set()
-    for case in WITH_SAYINGS:
-        rows = atlas_of(sure(case), told_of(study_of(case)))["portraits"].to_pylist()
+    for case, seed in product(WITH_SAYINGS, range(4)):
+        if study_of(case) in spoken:
+            continue
+        rows = atlas_of(sure(case, seed), told_of(study_of(case)))["portraits"].to_pylist()
         spoken |= {row["study"] for row in rows if row["part"] != "none"}
     assert spoken == {study_of(case) for case in WITH_SAYINGS}
 
