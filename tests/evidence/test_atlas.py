@@ -106,7 +106,7 @@ def test_twenty_results_of_270_heads_are_joined_in_seconds() -> None:
     grid = np.indices((layers, heads, len(quantities), 2)).reshape(4, -1)
     results = []
     for number in range(20):
-        value = rng.random(count)
+        value = rng.random(count) ** 8  # a head has some ten sentences, not a hundred
         columns = {
             "stream": ["decoder"] * count, "layer": grid[0], "head": grid[1],
             "measure": [("weight", "norm")[at] for at in grid[3]], "quantity": [quantities[at] for at in grid[2]],
@@ -121,7 +121,7 @@ def test_twenty_results_of_270_heads_are_joined_in_seconds() -> None:
     one = gathered(results)
     took = time.process_time() - begun
     assert one.table.num_rows == 20 * count
-    assert took < 12, f"joining took {took:.1f} s"
+    assert took < 8, f"joining took {took:.1f} s"
     begun = time.process_time()
     assert one.find("previous > .5 and not cls > .5")
     assert time.process_time() - begun < 3

@@ -192,3 +192,30 @@ def test_heads_that_share_keys_are_counted() -> None:
     by_model = {(row["model"], row["stream"]): row for row in one.tables["models"].to_pylist()}
     assert by_model["tiny (aaaaaa)" if "tiny (aaaaaa)" in one.models else "tiny", "encoder"]["key_heads"] == 1
     assert MODEL["name"] == "tiny"
+
+
+def opened_as(family: str, letters: str, name: str = "tiny", layers: int = 1) -> Result:
+    result = importance(print_=letters)
+    streams = {"encoder": {"layers": layers, "heads": 2}}
+    model = dict(result.manifest.model) | {"class": family, "name": name, "streams": streams}
+    return Result(Manifest("importance", model=model, corpus={"name": letters}), result.tables)
+
+
+def test_a_model_with_and_without_a_task_head_is_one() -> None:
+    one = gathered([opened_as("BertModel", "a"), opened_as("BertForMaskedLM", "b")])
+    assert one.models == ["tiny"]
+    (row,) = one.tables["models"].to_pylist()
+    assert (row["family"], row["fingerprint"]) == ("BertForMaskedLM + BertModel", f"{'b' * 16} + {'a' * 16}")
+    assert one.remarks[0] == (
+        "tiny was opened as BertForMaskedLM and BertModel, with a task head and without: taken for one model."
+    )
+    again = gathered([one, opened_as("BertModel", "a"), opened_as("BertForTokenClassification", "d")])
+    assert again.models == ["tiny"]
+    assert again.tables["models"].num_rows == 1
+
+
+def test_two_of_one_class_or_of_other_sizes_are_not_one() -> None:
+    two = gathered([opened_as("BertModel", "a"), opened_as("BertForMaskedLM", "b"), opened_as("BertModel", "c")])
+    assert sorted(two.models) == ["tiny (aaaaaa)", "tiny (bbbbbb)", "tiny (cccccc)"]
+    sizes = gathered([opened_as("BertModel", "a"), opened_as("BertForMaskedLM", "b", layers=3)])
+    assert sorted(sizes.models) == ["tiny (aaaaaa)", "tiny (bbbbbb)"]

@@ -93,12 +93,21 @@ class Atlas:
         >>> example().remarks
         []
         """
+        from attlas.evidence.gathering import opened_as
+
         sources, told = self.tables["sources"].to_pylist(), []
         versions = sorted({row["version"] for row in sources} - {""})
         if len(versions) > 1:
             told.append(
                 f"The figures are of attlas {listed(versions)}; a definition may have changed between them."
             )  # fmt: skip
+        for row in self.tables["models"].to_pylist():
+            classes = list(opened_as(row))
+            words = (
+                f"{row['model']} was opened as {listed(classes)}, with a task head and without: taken for one model."
+            )
+            if len(classes) > 1 and words not in told:
+                told.append(words)
         for model in self.models:
             corpora = list(dict.fromkeys(row["corpus"] for row in sources if row["model"] == model))
             if len(corpora) > 1:

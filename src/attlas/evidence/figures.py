@@ -108,7 +108,7 @@ def _of_table(
     if schema.who:
         who = table[schema.who].cast(pa.string())
         twins, table = (table.filter(compute.equal(who, one)) for one in ("twin", "model"))
-    codes, combinations = _groups(table, schema.keys or ())
+    codes, combinations = _groups(table, asked.keys)
     places = {name: table[name].cast(pa.string() if name == "stream" else pa.int64()).to_numpy() for name in PLACES}
     for column in schema.figures:
         if column.name not in table.column_names:
@@ -173,21 +173,19 @@ def _numbers(
     first, second = column.halves or HALVES if column.halves or column.name == "value" else ("", "")
     low, high = column.ends or ("", "")
     twin_low, twin_high = twin.ends if twin is not None and twin.ends else ("", "")
-    places = {
+    named = {
         "value": column.name, "low": low, "high": high, "chance": column.chance, "twin": column.twin,
         "twin_low": twin_low, "twin_high": twin_high, "p": column.p, "n": "n", "first_half": first,
         "second_half": second,
     }  # fmt: skip
-    numbers = {name: _column(table, place) for name, place in places.items()}
+    numbers = {name: _column(table, place) for name, place in named.items()}
     if column.against is not None:
         levels = column.against(lambda name: tables[name].to_pylist() if name in tables else [])
         keys = [tuple(values.values()) for values in combinations]
-        if any(len(key) > len(schema.keys or ()) for key in levels):
-            of_rows = zip(*(table[name].to_pylist() for name in PLACES), strict=True)
-            own = [levels.get((*keys[code], *place), np.nan) for code, place in zip(codes, of_rows, strict=True)]
-            numbers["chance"] = np.array(own, np.float64)
-        else:
-            numbers["chance"] = np.array([*(levels.get(key, np.nan) for key in keys), np.nan], np.float64)[codes]
+        more = max(map(len, levels), default=0) - len(asked.keys)  # how much of the place stands in them, too
+        places = list(zip(*(table[name].to_pylist() for name in PLACES), strict=True))
+        own = [levels.get((*keys[code], *place[:more]), np.nan) for code, place in zip(codes, places, strict=True)]
+        numbers["chance"] = np.array(own, np.float64)
     return numbers
 
 
@@ -220,7 +218,7 @@ def _figure(asked: _Asked, column: Column, values: Mapping[str, Any]) -> Figure:
     parts += [column.quantity or column.name] if column.quantity or column.name != "value" else []
     parts += [] if parts else [asked.study if schema.table == "heads" else schema.table]
     parts += [measure] if measure != "weight" else []
-    labels = {key: written(schema[key], values[key]) for key in schema.keys or ()}
+    labels = {key: written(schema[key], values[key]) for key in asked.keys}
     slots = {slot for _, slot, _, _ in Formatter().parse(column.called) if slot}
     title = column.called.format(**{slot: labels.get(slot, "") for slot in slots})
     title = title or ", ".join([*(labels[key] for key in ordered), *([column.title] * (column.name != "value"))])

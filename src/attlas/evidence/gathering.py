@@ -147,6 +147,20 @@ def _models(about: Mapping[str, Any], name: str, tables: Mapping[str, pa.Table])
         }  # fmt: skip
 
 
+AND = " + "  # between the classes, and the fingerprints, of a model that was opened as several
+
+
+def opened_as(row: Mapping[str, Any]) -> dict[str, str]:
+    """The fingerprints of a model of the table ``models`` by the class that it was opened as: it has several where
+    some studies had put a task head on.
+
+    >>> opened_as({"family": "BertModel + BertForMaskedLM", "fingerprint": "aa + bb"})
+    {'BertModel': 'aa', 'BertForMaskedLM': 'bb'}
+    """
+    families, letters = (str(row.get(name) or "").split(AND) for name in ("family", "fingerprint"))
+    return dict(zip(families, letters, strict=False))
+
+
 _TYPES = {"count": pa.int64(), "index": pa.int64(), "flag": pa.bool_()}
 
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from pyarrow import compute
 
 from attlas.errors import StoreError
+from attlas.evidence.gathering import opened_as
 
 Place = tuple[int, int]
 Row = dict[str, Any]
@@ -65,8 +66,10 @@ def matches(heads: pa.Table, models: pa.Table) -> list[Row]:
     []
     """
     shapes: dict[str, set[tuple[Any, ...]]] = {}
+    families: dict[str, set[str]] = {}
     for row in models.to_pylist():
-        shapes.setdefault(row["model"], set()).add((row["family"], row["stream"], row["layers"]))
+        shapes.setdefault(row["model"], set()).add((row["stream"], row["layers"]))
+        families.setdefault(row["model"], set()).update(opened_as(row))
     known = [name for name in dict.fromkeys(heads["model"].to_pylist()) if name in shapes]
     if len(known) > MOST:
         return []
@@ -75,7 +78,7 @@ def matches(heads: pa.Table, models: pa.Table) -> list[Row]:
     for model, other in combinations(known, 2):
         for stream, ours, theirs in _shared(figures[model], figures[other]):
             rows += _rows(match(ours, theirs), model, other, stream, "behaviour")
-            if shapes[model] == shapes[other]:
+            if shapes[model] == shapes[other] and families[model] & families[other]:
                 rows += _rows(match_by_number(ours, theirs), model, other, stream, "number")
     return rows
 

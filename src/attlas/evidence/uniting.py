@@ -17,7 +17,7 @@ from pyarrow import compute
 
 from attlas.evidence import schemas
 from attlas.evidence.disagreement import disagreements
-from attlas.evidence.gathering import OTHERS, TABLES, Part, shaped, table_of
+from attlas.evidence.gathering import AND, OTHERS, TABLES, Part, opened_as, shaped, table_of
 from attlas.evidence.matching import matches
 from attlas.evidence.portraits import PLACE, nothing
 from attlas.evidence.roles import role_rows
@@ -26,6 +26,7 @@ MOST_STANDING = 12
 SAME = ("model", "study", "corpus", "measure")  # what two results have alike that ask the same
 OF_SOURCES = ("heads", "portraits", "stands_out", "alike")
 MARK = 6  # letters of a fingerprint that stand behind a name
+Marks = dict[str, tuple[str, str]]  # by name: the name without a mark, and the mark
 
 
 def joined(parts: Sequence[Part], left_out: Iterable[Mapping[str, str]] = ()) -> dict[str, pa.Table]:
@@ -37,7 +38,7 @@ def joined(parts: Sequence[Part], left_out: Iterable[Mapping[str, str]] = ()) ->
     >>> both["heads"].num_rows, both["left_out"].to_pylist()[0]["reason"]
     (12, 'survey of tiny on sample: given twice')
     """
-    apart = _told_apart(_told_apart(parts, "model", "models", "fingerprint"), "corpus", "sources", "texts")
+    apart = _told_apart(_told_apart(parts, "model", _model_marks(parts)), "corpus", _corpus_marks(parts))
     kept, doubled = _distinct(apart)
     tables: dict[str, pa.Table] = {}
     for name in (*TABLES, *OTHERS):
@@ -58,22 +59,63 @@ def joined(parts: Sequence[Part], left_out: Iterable[Mapping[str, str]] = ()) ->
     return tables
 
 
-def _told_apart(parts: Sequence[Part], column: str, table: str, mark: str) -> list[Part]:
-    """Parts in which two things of one name (models or corpora, by what marks them) have different names."""
-    marks: dict[str, set[str]] = defaultdict(set)
-    names: list[dict[str, tuple[str, str]]] = []
-    for part in parts:
-        own = {}
-        for row in part.tables[table].to_pylist():
-            name, letters = row[column], (row[mark] or "")
-            plain = name.removesuffix(f" ({letters[:MARK]})") if letters else name
-            own[name] = (plain, letters)
-            marks[plain].add(letters)
-        names.append(own)
+def _model_marks(parts: Sequence[Part]) -> list[Marks]:
+    """What tells the models of each part from others of their names: their fingerprints.
+
+    One model that was opened with and without a task head has a fingerprint for each class, and as many layers and
+    heads in both; such are taken for one.
+    """
+    rows = [part.tables["models"].to_pylist() for part in parts]
+    named = [{row["model"]: _plain(row["model"], row["fingerprint"] or "") for row in own} for own in rows]
+    opened: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    shapes: dict[tuple[str, str], set[tuple[int, int]]] = defaultdict(set)
+    for own, plain in zip(rows, named, strict=True):
+        for row in own:
+            name = plain[row["model"]]
+            for family, letters in opened_as(row).items():
+                opened[name][family].add(letters)
+            shapes[name, row["stream"]].add((row["layers"], row["heads"]))
+    one = {
+        name
+        for name, families in opened.items()
+        if len(families) > 1 and all(len(letters) == 1 for letters in families.values())
+        and all(len(shape) == 1 for (of, _), shape in shapes.items() if of == name)
+    }  # fmt: skip
+    return [
+        {
+            row["model"]: (plain[row["model"]], "" if plain[row["model"]] in one else row["fingerprint"] or "")
+            for row in own
+        }
+        for own, plain in zip(rows, named, strict=True)
+    ]
+
+
+def _corpus_marks(parts: Sequence[Part]) -> list[Marks]:
+    """What tells the corpora of each part from others of their names: their hashes."""
+    return [
+        {
+            row["corpus"]: (_plain(row["corpus"], row["texts"] or ""), row["texts"] or "")
+            for row in part.tables["sources"].to_pylist()
+        }
+        for part in parts
+    ]
+
+
+def _plain(name: str, letters: str) -> str:
+    """A name without what tells it from others."""
+    return name.removesuffix(f" ({letters[:MARK]})") if letters else name
+
+
+def _told_apart(parts: Sequence[Part], column: str, marks: Sequence[Marks]) -> list[Part]:
+    """Parts in which two things of one name, by what marks them, have different names."""
+    known: dict[str, set[str]] = defaultdict(set)
+    for own in marks:
+        for plain, letters in own.values():
+            known[plain].add(letters)
     apart = []
-    for part, own in zip(parts, names, strict=True):
+    for part, own in zip(parts, marks, strict=True):
         called = {
-            name: f"{plain} ({letters[:MARK] or 'unknown'})" if len(marks[plain]) > 1 else plain
+            name: f"{plain} ({letters[:MARK] or 'unknown'})" if len(known[plain]) > 1 else plain
             for name, (plain, letters) in own.items()
         }
         renamed = {name: new for name, new in called.items() if name != new}
@@ -142,6 +184,11 @@ def _of_each_stream(models: pa.Table) -> list[dict[str, Any]]:
     for row in models.to_pylist():
         first = rows.setdefault((row["model"], row["stream"]), row)
         first["key_heads"] = max(first["key_heads"] or 0, row["key_heads"] or 0)
+        opened = opened_as(row) | opened_as(first)
+        first["family"], first["fingerprint"] = (
+            AND.join(sorted(opened)),
+            AND.join(opened[name] for name in sorted(opened)),
+        )
     return list(rows.values())
 
 

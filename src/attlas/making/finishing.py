@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from attlas.errors import AttlasError
 from attlas.evidence.atlas import Atlas
+from attlas.evidence.gathering import opened_as
 from attlas.making.made import Made
 from attlas.making.places import EXAMPLES, models_in, results_in
 from attlas.making.state import DONE, Outcome, State
@@ -64,7 +65,9 @@ def _examples(folder: Path, tables: Mapping[str, pa.Table]) -> dict[str, pa.Tabl
     their pages seen from there."""
     import pyarrow as pa
 
-    names = {row["fingerprint"]: row["model"] for row in tables["models"].to_pylist()}
+    names = {
+        fingerprint: row["model"] for row in tables["models"].to_pylist() for fingerprint in opened_as(row).values()
+    }  # fmt: skip
     found: dict[str, list[pa.Table]] = {}
     for model in models_in(folder):
         place = model / EXAMPLES

@@ -18,7 +18,7 @@ from typing import Any
 
 MISSING = ""
 MINUS = "−"
-Levels = Mapping[tuple[Any, ...], float]  # by values of keys, or of keys and place
+Levels = Mapping[tuple[Any, ...], float]  # by values of keys, and stream, layer and head or some of these
 
 
 @dataclass(frozen=True)
@@ -142,11 +142,11 @@ class Column:
 
     What a figure of a head is, beside those of other studies: ``p`` is the column with its corrected p; ``against``
     makes what it is held against where its table has no chance level, such as the best simple rule, by the values of
-    the table's keys, or of keys, stream, layer and head (from a function that gives the rows of each table of the
-    result); ``halves`` are the columns with the figure on the texts on which heads are chosen, and on those on which
-    they are scored; ``called`` is its title, in which keys are slots, ``quantity`` its part of the figure's name,
-    where that is not its own name. Of a column that is a key, ``kinds`` are the kinds of figures by its values, and
-    ``authors`` says whose definitions these are.
+    the table's keys, or of keys and stream, or of keys, stream, layer and head (from a function that gives the rows
+    of each table of the result); ``halves`` are the columns with the figure on the texts on which heads are chosen,
+    and on those on which they are scored; ``called`` is its title, in which keys are slots, ``quantity`` its part of
+    the figure's name, where that is not its own name. Of a column that is a key, ``kinds`` are the kinds of figures
+    by its values, and ``authors`` says whose definitions these are.
 
     >>> Column("value", "accuracy", "percent", ends=("low", "high")).write(0.943)
     '94.3'

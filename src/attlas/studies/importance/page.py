@@ -40,7 +40,7 @@ HEADS = Schema(
     Column("n", "texts", "count"),
     Column("change", "change of score when cut", "signed", "from attlas ablate", optional=True),
     Column("loss_change", "change of loss when cut", "signed", "from attlas ablate", optional=True),
-    keys=("stream",),
+    keys=(),
 )  # fmt: skip
 LOSS = Schema(
     "loss",

@@ -90,7 +90,7 @@ EFFECTS = Schema(
     Column("p", "raw p", "p", "the rank of the heads among these sets", none="too few sets"),
     Column("p_corrected", "p", "p", "by Holm", family="all roles that were tested", none="too few sets"),
     Column("holds", "the name holds", "flag", "p below .05, and a change the way that was promised", none="unknown"),
-    keys=("role", "stream"), each="heads",
+    keys=("role",), each="heads",
 )  # fmt: skip
 AGREEMENT = Schema(
     "agreement",
