@@ -21,8 +21,6 @@ from attlas.corpora import read, stream
 from attlas.errors import AttlasError
 from attlas.studies.survey.call import survey
 
-time.sleep = lambda seconds: None  # what tries again need not wait here
-
 
 def drop(count: int) -> None:
     urllib.request.urlopen(f"{os.environ['HF_ENDPOINT']}/drop/{count}").read()
@@ -97,4 +95,5 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    time.sleep = lambda seconds: None  # what tries again need not wait here
     main(Path(sys.argv[1]))

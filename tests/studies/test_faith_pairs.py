@@ -81,7 +81,7 @@ def instances() -> tuple[Result, list[np.ndarray]]:
 
 
 def written(value: float) -> str:
-    return f"{value:.3g}".replace("0.", ".", 1)
+    return f"{value:.3g}"
 
 
 MAKERS = {"faith": pictures, "faith-chunking": sentences}
