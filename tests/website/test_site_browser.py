@@ -173,7 +173,7 @@ def test_figures_that_say_most_come_first(one: Path, one_tables: dict[str, Any],
     assert before < 20
     for details in page.locator(".figures-of-head details").all():
         details.locator("summary").click()
-    assert page.locator(".figure-row").count() == 20
+    page.wait_for_function("() => document.querySelectorAll('.figure-row').length === 20")
 
 
 def test_examples_show_weights_and_open_in_the_viewer(one: Path, one_tables: dict[str, Any], open_site: Open) -> None:
@@ -277,8 +277,8 @@ def test_compare_sets_matched_heads_beside_each_other(
     lines = pairs_on(page)
     assert len(lines) == count
     page.locator("#pairs summary").click()
+    page.wait_for_function("() => document.querySelectorAll('#pairs tbody tr').length === 48")
     lines = pairs_on(page)
-    assert len(lines) == 48
     for row in matched:
         there = paper_label(row["other_layer"], row["other_head"])
         own = next(
