@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 .PHONY: demo test tests-alone bench chaos coverage fuzz mutants sweep lint lock same-figures sample clean
 
 demo: $(READY)
-	$(BIN)/attlas demo --out out/demo
+	$(BIN)/attlas demo --out out/atlas
 
 # What reads the code and what runs it, beside each other; either fails it.
 test: $(READY)

@@ -16,10 +16,11 @@ SMALL = Shape(models=8, layers=10, heads=20, figures=20)
 
 
 def test_a_site_answers_in_time(tmp_path: Path, open_site: Open) -> None:
-    """The best of several times, and four times the bars, since a machine that is busy says little about a page."""
+    """The best of several times, by the work of the page itself: a machine that is busy says nothing about it."""
     write_site(invented(SMALL), tmp_path)
     found = answers(open_site(tmp_path), SMALL)
-    assert {name: min(times) for name, times in found.items() if min(times) > 4 * BARS[name]} == {}
+    least = {name: min(one.work for one in times) for name, times in found.items() if name != "first useful paint"}
+    assert {name: work for name, work in least.items() if work > BARS[name] / 2} == {}
     assert len(lines_of(found, SMALL, 1.0, 1, 1)) == 8
 
 

@@ -178,13 +178,15 @@ def _first_named(tables: Tables) -> Iterator[Finding]:
     for key in ("prefix_matching", "duplicate"):
         for stream, rows in tables["named"].where(definition=key).by("stream"):
             first, among = rows[0], {"definition": key, "stream": stream}
+            twin: Prose | str = ""
+            if is_known(first["twin"]):
+                twin = say(", the untrained twin's own first head {twin:share}", twin=first["twin"])
             yield finding(
                 "By {definition}, the first heads of **{model}** are {heads}: **{head}** puts {value:share} where "
-                "the definition asks, an even spread {chance:share}, the untrained twin's own first head "
-                "{twin:share}.",
+                "the definition asks, an even spread {chance:share}{twin}.",
                 Claim("smallest", "named", "rank", keyed(rows), among), *_told(first, "value", "chance", "twin"),
                 definition=NAMES[key], model=tables.model, heads=rows.sentence(), head=label_of(first),
-                value=first["value"], chance=first["chance"], twin=first["twin"], see="named",
+                value=first["value"], chance=first["chance"], twin=twin, see="named",
             )  # fmt: skip
 
 
