@@ -60,6 +60,19 @@ def test_the_site_of_an_atlas_is_light() -> None:
     assert loaded("import attlas.website\nattlas.website.write_site, attlas.website.writing.site_script()") == []
 
 
+def test_an_atlas_is_light(tmp_path: Path) -> None:
+    code = f"""
+import attlas
+from attlas.evidence.example import example
+from attlas.studies.joining import gathered
+folder = example().save({str(tmp_path / "atlas")!r})
+atlas = gathered([folder])
+assert attlas.atlas(folder).find("obj > .5") and atlas.search("object") and str(atlas.head("1-1"))
+"""
+    assert "torch" not in loaded(code)
+    assert "transformers" not in loaded(code)
+
+
 def test_report_is_light(tmp_path: Path) -> None:
     columns = {"stream": ["encoder"], "layer": [0], "head": [0], "value": [0.5], "low": [0.4], "high": [0.6],
                "normalised": [1.0], "signed": [0.1], "n": [3]}  # fmt: skip

@@ -40,6 +40,7 @@ from tools.same_figures.inputs import Inputs, make_inputs
 
 NOT_RUN = {  # (page, language of the block): why
     ("architecture.md", "text"): "a picture of the flow",
+    ("atlas.md", "text"): "questions to an atlas of several studies, which tests/evidence/test_finding.py asks",
     ("corpora.md", "text"): "examples of formats, which tests/corpora/test_formats.py reads",
     ("export.md", "sh"): "a result of a real model; tests/cli/test_export_command.py exports from an invented one",
     ("own-study.md", "toml"): "a part of the example's pyproject.toml; tests/cli/test_own_study.py installs it",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import operator
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from attlas.errors import AttlasError
 from attlas.evidence.atlas import Atlas
 from attlas.evidence.example import example
 from attlas.evidence.finding import Index
+from attlas.store import Manifest, Result
 from attlas.studies.joining import gathered
 
 Figures = dict[str, list[float]]
@@ -170,3 +172,25 @@ def test_a_search_finds_roles_by_other_words() -> None:
     assert found["object"] == ["1-1", "1-2"][: len(found["object"])]
     assert found["[CLS]"] == ["2-2", "1-1"]
     assert found["before"][0] == "1-2"
+
+
+def test_the_questions_of_the_documentation_are_answered() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "atlas.md").read_text(encoding="utf-8")
+    block = page.partition("```text\nobj > .5")[2].partition("```")[0]
+    lines = [f"obj > .5{line}" if at == 0 else line for at, line in enumerate(block.strip("\n").splitlines())]
+    questions = [line.split("  ")[0].strip() for line in lines]
+    assert len(questions) == 5
+    rows = [
+        {"stream": "encoder", "layer": 0, "head": 0, "measure": measure, "quantity": name, "value": value,
+         "low": value, "high": value, "chance": 0.05, "n": 10.0}
+        for name, value in (("first", 0.1), ("cls", 0.2), ("previous", 0.4), ("next", 0.1), ("after_same_piece", 0.6))
+        for measure in ("weight", "norm")
+    ]  # fmt: skip
+    model = {"name": "smollm2", "streams": {"encoder": {"layers": 4, "heads": 4}}}
+    manifest = Manifest("survey", model=model, corpus={"name": "kept"})
+    survey = Result(manifest, {"heads": {name: [row[name] for row in rows] for name in rows[0]}})
+    others = [kept(case, model=model) for case in ("relations.weight", "norms.named")]
+    both = gathered([survey, *others, kept("survey.plain", model=model, corpus={"name": "another"})])
+    for question in questions:
+        both.find(question)
+    assert [head.label for head in both.find(questions[-1])] == ["1-1"]

@@ -197,6 +197,8 @@ def test_numbers_are_as_long_as_they_must_be() -> None:
     assert in_numbers("share", {"value": 1.0, "chance": 0.03})[0] == "1.00"
     assert in_numbers("number", {"value": 0.00004, "chance": 0.002})[0] == "4.0e−5"
     assert in_numbers("share", {"value": None})[0] == ""
+    assert in_numbers("number", {"value": 0.0004, "chance": 0.2})[:4] == ["0.0004", "", "", "0.2000"]
+    assert in_numbers("share", {"value": 0.0, "chance": 0.2})[:4] == ["0.00", "", "", "0.20"]
 
 
 def test_a_head_is_called_by_what_it_does_before_where_it_rests() -> None:

@@ -15,7 +15,7 @@ from attlas.ids import paper_label
 from attlas.store.schema import Schema, is_known
 
 MOST = 3
-LIKE = 0.5  # of the mean distance from all heads: what is nearer is called alike
+LIKE = 1 / 3  # of the mean distance from all heads: what is nearer is called alike
 Row = dict[str, Any]
 
 

@@ -181,7 +181,7 @@ def _sentence(saying: Saying, figure: Figure, numbers: Mapping[str, float | None
 
 def in_numbers(kind: str, numbers: Mapping[str, float | None]) -> list[str]:
     """Value, ends, chance, twin, p and n as a sentence has them: with two or three figures, percents without decimals
-    from ten on, and with as many more as tell the value from its chance level.
+    from ten on, and with as many more as tell the value from its chance level, and from nothing.
 
     >>> in_numbers("percent", {"value": 0.767, "chance": 0.36})[:4]
     ['77 %', '', '', '36 %']
@@ -203,7 +203,8 @@ def in_numbers(kind: str, numbers: Mapping[str, float | None]) -> list[str]:
 
     value, chance = numbers.get("value"), numbers.get("chance")
     for more in range(3 if chance is not None else 0):
-        if value == chance or write("value", decimals + more) != write("chance", decimals + more):
+        told, against = write("value", decimals + more), write("chance", decimals + more)
+        if value == chance or (told != against and (not value or told.strip("0.% ") != "")):
             decimals += more
             break
     p, n = numbers.get("p"), numbers.get("n")

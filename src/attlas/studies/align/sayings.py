@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from attlas.evidence.saying import Saying
+from attlas.studies.align.findings import SIDES
 
 SAYINGS = (
-    Saying("alignment", "aligns words, {direction}, read from the {side}: an error rate of {value} (the best head of "
-           "untrained twins: {chance})", "scores", where={"score": "AER", "measure": ("weight", "norm")}, below=True,
-           best=0.0, bar=0.2, most=1),
+    Saying("alignment", "aligns words: read {side}, {direction}, with an error rate of {value} (the best head of "
+           "untrained twins: {chance})", "scores", where={"score": "AER", "measure": ("weight", "norm")},
+           words={"side": SIDES.get}, below=True, best=0.0, bar=0.2, most=1),
 )  # fmt: skip
