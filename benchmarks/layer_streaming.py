@@ -158,7 +158,7 @@ def run_alone(*arguments: str) -> tuple[int, str]:
     return ended.returncode, spoken[-1] if spoken else ""
 
 
-def main(limit: int = 840, layers: int = 36, rounds: int = ROUNDS) -> None:
+def main(limit: int = 980, layers: int = 42, rounds: int = ROUNDS) -> None:
     """Make the model, survey it both ways, compare, and write the figures down."""
     bound = limit << 20
     with tempfile.TemporaryDirectory() as room:
@@ -219,7 +219,7 @@ def write(
 
     lines = [
         f"`python -m benchmarks.layer_streaming`, {date.today()}, {os.cpu_count()} cores ({platform.machine()}), one "
-        f"thread each, {len(read)} rounds, with other work on the machine (load {os.getloadavg()[2]:.1f}). A random "
+        f"thread each, {len(read)} rounds, at a load of {os.getloadavg()[0]:.1f}. A random "
         f"Llama of {memory[0]['parameters'] / 1e6:,.0f} million weights, {size / 2**30:.2f} GiB in float32, under a "
         f"limit of {bound / 2**20:,.0f} MiB (RLIMIT_DATA, which counts the interpreter and its libraries too): "
         f"{size / bound:.2f} times the limit. {TEXTS} texts of {PIECES} pieces in {BLOCKS} blocks.",
@@ -271,7 +271,7 @@ if __name__ == "__main__":
         print(json.dumps(survey(Path(where), Path(out), int(most) or None, streamed=way == "streamed")))
     else:
         parser = argparse.ArgumentParser(description=__doc__)
-        parser.add_argument("--limit", type=int, default=840, help="MiB")
-        parser.add_argument("--layers", type=int, default=36)
+        parser.add_argument("--limit", type=int, default=980, help="MiB")
+        parser.add_argument("--layers", type=int, default=42)
         parser.add_argument("--rounds", type=int, default=ROUNDS)
         main(**vars(parser.parse_args()))
