@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -169,6 +170,18 @@ def test_what_goes_step_by_step_is_done_here(engine: RayEngine) -> None:
     part = Stepwise()
     assert bits(carry(engine, part)) == bits(carry(LOCAL))
     assert part.taken == [len(batch) for batch in ORDER]
+
+
+def test_a_worker_that_is_replaced_by_one_with_other_code_ends_the_run(engine: RayEngine, tmp_path: Path) -> None:
+    crew = engine._crew
+    assert crew is not None
+    crew.software = replace(crew.software, code="of another day")  # as if what lies on the disk had changed since
+    with pytest.raises(
+        PlanError, match=r"^the workers of the Ray cluster have other code of attlas \(in .*attlas\) than"
+    ):
+        carry(engine, Dying(ORDER[5][0], 1, tmp_path / "deaths"))
+    crew.dismiss()
+    engine._crew = None  # the next test gets workers of its own
 
 
 def test_the_address_of_a_cluster_is_taken(cluster: Any) -> None:
