@@ -139,7 +139,8 @@ class Shipper(Generic[Ref]):
 
 def _order(tensor: torch.Tensor) -> tuple[int, ...]:
     """The axes of a tensor as they lie in memory, the widest steps first."""
-    return tuple(sorted(range(tensor.ndim), key=lambda axis: -tensor.stride(axis)))
+    steps = tensor.stride()
+    return tuple(sorted(range(tensor.ndim), key=lambda axis: -steps[axis]))
 
 
 def _copied(data: Bytes, behind: int) -> torch.Tensor:
