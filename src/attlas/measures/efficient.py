@@ -11,28 +11,19 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from attlas.measures.tiles import Sums
+from attlas.measures.tiles import Asked, Scored, Sums
 
 _ROWS = 1024  # of scores at a time, where the largest is looked for
 
 
-def attend_by_torch(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    scale: float,
-    mask: Tensor | None,
-    causal: bool,
-    lower: int,
-    logs: int,
-    window: int | None,
-    readers: Tensor | None,
-) -> Sums:
+def attend_by_torch(scored: Scored, value: Tensor, asked: Asked) -> Sums:
     """Sums over keys as :func:`attlas.measures.tiles.attend_in_tiles` has them.
 
     >>> attend_by_torch.__name__
     'attend_by_torch'
     """
+    query, key, scale, mask, causal = scored[:5]
+    lower, logs, window, readers = asked[:4]
     wide, d = value.shape[-1], key.shape[-1]
     last = value[..., wide - logs :]
     times_key = [key * last[..., k, None] for k in range(logs)]  # sums of alpha s c are q . sums of alpha k c
