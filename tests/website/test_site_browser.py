@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from made_up_sites import COMMAND, Open, go
+from made_up_sites import COMMAND, REMARK, Open, go
 
 from attlas.ids import paper_label
 
@@ -333,8 +333,10 @@ def test_the_card_tells_what_was_run(one: Path, one_tables: dict[str, Any], open
     text = page.locator("main").inner_text()
     for row in rows(one_tables["sources"]):
         assert row["command"] in text
-    for piece in ("0.1.0", "sample", "no bitext was given", "@misc{attlas-tiny", COMMAND, "1,000,000"):
+    for piece in ("0.1.0", "sample", "no bitext was given", "@misc{attlas-tiny", "year = {2026}", COMMAND,
+                  "1,000,000", "6 layers of 12 heads", REMARK):  # fmt: skip
         assert piece in text
+    assert not re.search(r"\dT\d\d:", page.locator("#studies").inner_text()), "times as people write them"
     assert page.locator("#studies a").first.get_attribute("href") == "./tiny/survey/report.html"
 
 
