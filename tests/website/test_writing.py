@@ -228,8 +228,8 @@ def test_what_does_nothing_is_not_found_as_what_matters(tmp_path: Path) -> None:
     roles = [{"role": role.key, "title": role.title, "meaning": role.meaning, "terms": role.terms, "order": order}
              for order, role in enumerate(KNOWN_ROLES.values())]  # fmt: skip
     models = {"model": ["tiny"], "stream": ["encoder"], "layers": [1], "heads": [2]}
-    write_site({"models": models, **{name: pa.Table.from_pylist(listed) for name, listed in
-                                     (("heads", figures), ("portraits", told), ("roles", roles))}}, tmp_path)  # fmt: skip
+    listed = {"heads": figures, "portraits": told, "roles": roles}
+    write_site({"models": models, **{name: pa.Table.from_pylist(own) for name, own in listed.items()}}, tmp_path)
     groups = data(tmp_path, "search/index")["groups"]
     terms = {group["quantity"]: {*group["terms"], *group["words"]} for group in groups}
     assert "matters" in terms["needed"] - terms["dormant"]
