@@ -190,7 +190,7 @@ def test_examples_show_weights_and_open_in_the_viewer(one: Path, one_tables: dic
         assert spans.nth(example["query"]).get_attribute("class") == "query"
     page.locator(".example .open").first.click()
     page.wait_for_function("() => document.title === 'the viewer'")
-    assert page.url.endswith("/tiny/texts/0.html#view=head&stream=encoder&layer=0&head=2&unit=word")
+    assert page.url.endswith("/tiny/texts/0.html#view=head&stream=encoder&layer=0&head=2&heads=2&unit=word")
 
 
 def test_neighbours_by_keys_and_links(one: Path, open_site: Open) -> None:
@@ -359,6 +359,14 @@ def test_tables_and_pictures_are_taken_along(one: Path, one_tables: dict[str, An
     with page.expect_download() as download:
         page.locator(".export-menu").get_by_role("button", name="PDF", exact=True).first.click()
     assert Path(download.value.path()).read_bytes().startswith(b"%PDF-1.4")
+
+
+def test_maps_that_are_compared_are_saved_one_by_one(four: Path, open_site: Open) -> None:
+    page = open_site(four, "#compare/tiny/small")
+    page.locator(".export summary").click()
+    rows = page.locator(".export-menu .row", has=page.get_by_role("button", name="SVG"))
+    assert [row.split("\n")[0] for row in rows.all_inner_texts()] == ["tiny", "small"]
+    assert "Heads of tiny by what they do" in saved(page, "SVG")
 
 
 def test_every_page_has_something_to_take_along(four: Path, open_site: Open) -> None:
