@@ -364,6 +364,7 @@ def test_tables_and_pictures_are_taken_along(one: Path, one_tables: dict[str, An
 def test_maps_that_are_compared_are_saved_one_by_one(four: Path, open_site: Open) -> None:
     page = open_site(four, "#compare/tiny/small")
     page.locator(".export summary").click()
+    page.wait_for_selector(".export-menu .row")
     rows = page.locator(".export-menu .row", has=page.get_by_role("button", name="SVG"))
     assert [row.split("\n")[0] for row in rows.all_inner_texts()] == ["tiny", "small"]
     assert "Heads of tiny by what they do" in saved(page, "SVG")
