@@ -39,7 +39,7 @@ def remarks_on(sources: Sequence[Row], models: Iterable[Row]) -> Iterator[str]:
     for corpora, of in together.items():
         if len(corpora) > 1:
             were = "was" if len(of) == 1 else "were"
-            yield f"{_named(of)} {were} read on other texts by one study than by another: {listed(corpora)}."
+            yield f"{_named(of)} {were} read on other texts by one study than by another: {listed(list(corpora))}."
     for study, by_corpus in texts.items():
         if len({tuple(of) for of in by_corpus.values()}) > 1:
             told = "; ".join(f"{corpus} ({_named(list(of))})" for corpus, of in by_corpus.items())
@@ -47,4 +47,4 @@ def remarks_on(sources: Sequence[Row], models: Iterable[Row]) -> Iterator[str]:
 
 
 def _named(models: Sequence[str]) -> str:
-    return listed(models) if len(models) <= NAMED else f"{len(models):,} models"
+    return str(listed(list(models))) if len(models) <= NAMED else f"{len(models):,} models"
