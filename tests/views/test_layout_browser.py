@@ -77,7 +77,7 @@ def test_every_view_fills_the_window(kind: str, open_page: Callable[..., Page]) 
         shown.set_viewport_size({"width": width, "height": height})
         for view in KINDS:
             for scheme in ("light", "dark"):
-                shown.evaluate(SHOW, f"view={view}&theme={scheme}")
+                shown.evaluate(SHOW, f"view={view}&theme={scheme}&layer=0")
                 assert shown.locator(".attlas").get_attribute("data-view") == view
                 found = faults(shown)
                 if found:

@@ -87,7 +87,7 @@ def _marked(text: Sequence, markers: abc.Sequence[str]) -> list[tuple[str, int]]
     letters: list[str] = []
     places: list[int] = []
     for at, piece in enumerate(text.pieces):
-        plain = re.sub(r"[\s␣▁Ġ]+", "", piece.removeprefix("##"))
+        plain = re.sub(r"[\s␣⏎⇥▁Ġ]+", "", piece.removeprefix("##"))
         letters.append(plain)
         places += [at] * len(plain)
     joined = "".join(letters)

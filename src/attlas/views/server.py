@@ -242,8 +242,11 @@ class _Desk:
         return JSONResponse({"told": told})
 
     async def written(self, request: Request) -> Response:
-        """What a model has written by now."""
-        return JSONResponse(self._writing.told())
+        """What a model has written by now, and the rows of its map from one on."""
+        since = request.query_params.get("since", "0")
+        return JSONResponse(
+            self._writing.told(int(since) if since.isascii() and since.isdigit() and len(since) < 6 else 0)
+        )
 
     async def stop(self, request: Request) -> Response:
         """Let what is being written end here."""

@@ -3,7 +3,7 @@
 // the right edge every head has a column of bars: what each key gets of the word that is chosen, else of all words.
 
 import { headColour } from "./palette.js";
-import { written, layerName, mapLabel, mapName, noHead } from "./numbers.js";
+import { written, layerName, mapLabel, mapName, meanName, noHead } from "./numbers.js";
 import { rowOf } from "./readings.js";
 import { fitted } from "./surface.js";
 
@@ -18,6 +18,9 @@ const COLUMN = 76; // pixels of a head's column of bars, at most
 const BARRED = 18; // and from which on it holds bars; below that, cells that are as strong as the weight
 
 export const headView = {
+  named: ({ panel, heads }, { layer }) => (heads.length > 1 && !panel.strand.joint && !panel.signed
+    ? `${heads.length} heads of ${layerName(panel.strand, layer)}, numbers are their means` : meanName(panel.strand, layer, heads)),
+
   async load(panel, state) {
     const heads = panel.headsOf(state.layer).filter((head) => !state.heads || state.heads.includes(head));
     if (panel.signed) return { panel, heads, grids: heads.length ? [await panel.mean(state.layer, heads)] : [] };
@@ -149,7 +152,7 @@ export const headView = {
     });
     ranked.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
     const found = ranked.slice(0, 6).map(({ label, value, norm }) => `${label.short} ${written(value, exact)}${norm}`).join(" · ");
-    const which = heads.length === 1 ? mapName(panel.strand, state.layer, heads[0]) : `mean of ${heads.length} heads, ${layerName(panel.strand, state.layer)}`;
+    const which = meanName(panel.strand, state.layer, heads);
     const word = fromQuery ? panel.queries[focus.query].short : panel.keys[focus.key].short;
     return fromQuery ? `${word} attends to ${found} (${which})` : `${word} is attended to by ${found} (${which})`;
   },
