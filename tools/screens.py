@@ -4,10 +4,11 @@
 
 The scenes: a sentence on the bundled model; the same on smollm2, with 270 heads; a translation that opus-mt-en-fr
 writes; a chat that smollm2 goes on with, in its regions; a text of 1,700 pieces in one layer of smollm2; and one of
-30,000 pieces in a random model, without its weights. Each is opened in Chromium as any page is, in windows from 360 to
-2,560 pixels, and every text that is drawn is held against the same rules as in ``tests/views/test_layout_browser.py``:
-the drawing covers 85 % of the width, no label lies on another, sticks out, or is smaller than 11 pixels. ``--keep``
-keeps each screen as a picture; ``--page`` writes what was found. Needs the models, and takes a quarter of an hour.
+30,000 pieces in a random model, without its weights. Each is opened in Chromium as any page is, in windows from 360
+to 2,560 pixels, and every text that is drawn is held against the same rules as in
+``tests/views/test_layout_browser.py``: the drawing covers 85 % of the width, no label lies on another, sticks out, or
+is smaller than 11 pixels. ``--keep`` keeps each screen as a picture; ``--page`` writes what was found. Needs the
+models, and takes a quarter of an hour.
 """
 
 from __future__ import annotations
@@ -145,13 +146,14 @@ def page_of(results: dict[str, tuple[str, dict[str, list[str]]]], seconds: float
     """What was found, as a page."""
     from benchmarks.browser import version
 
+    windows = ", ".join(f"{width:,} x {height:,}" for width, height in WINDOWS.items())
     lines = [
         "# Screens", "",
-        f"Made by `python -m tools.screens` on {date.today()}, {version()} headless, in {seconds / 60:.0f} minutes. Every view of",
-        "each scene in windows of " + ", ".join(f"{width:,} x {height:,}" for width, height in WINDOWS.items()) + " pixels, light and dark. A screen is",
-        "at fault where the drawing covers less than 85 % of the width, a label is smaller than 11 pixels, lies on another or",
-        "sticks out, a control lies on another or leaves the window, the page is wider than the window, or the console",
-        "complains (`tests/views/drawn.py`).", "",
+        f"Made by `python -m tools.screens` on {date.today()}, {version()} headless, in {seconds / 60:.0f} minutes.",
+        f"Every view of each scene in windows of {windows} pixels: in the light as it opens",
+        "by itself, in the dark with all heads of a layer. A screen is at fault where the drawing covers less than 85 % of",
+        "the width, a label is smaller than 11 pixels, lies on another or sticks out, a control lies on another or leaves",
+        "the window, the page is wider than the window, or the console complains (`tests/views/drawn.py`).", "",
         "| scene | screens | at fault | |", "|---|---|---|---|",
     ]  # fmt: skip
     for name, (about, found) in results.items():

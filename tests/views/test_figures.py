@@ -140,8 +140,9 @@ def test_an_atlas_tells_what_a_head_is_called_and_its_strongest_sentences(tmp_pa
     told = atlas_portraits(folder, scene("tiny"))
     assert list(told) == [Stream.ENCODER]
     assert told[Stream.ENCODER] == {
-        "1-1": "syntax: finds the verb of an object: 77 % right (the best fixed offset: 36 %); rests on [CLS], with 0.44 "
-        "of its attention (an even spread: 0.05); puts 0.17 of its attention on the previous piece (an even spread: 0.05).",
+        "1-1": "syntax: finds the verb of an object: 77 % right (the best fixed offset: 36 %); rests on [CLS], with "
+        "0.44 of its attention (an even spread: 0.05); puts 0.17 of its attention on the previous piece (an even "
+        "spread: 0.05).",
         "1-2": "previous piece: puts 0.93 of its attention on the previous piece (an even spread: 0.05).",
         "2-1": "shows nothing that stands out among its 3 figures.",
         "2-2": "[CLS]: rests on [CLS], with 0.81 of its attention (an even spread: 0.05).",

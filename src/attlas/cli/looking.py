@@ -146,8 +146,8 @@ def room_told(shelf: Shelf, question: Question) -> str:
 
 
 def _seconds(subject: Subject, text: str, read: int, write: int, cells: int) -> str:
-    """How long a look may take here and now, by one at the beginning of the text; writing a piece is one more pass, of
-    which most does not depend on how much it reads."""
+    """How long a look may take here and now, by one at the beginning of the text; writing a piece is one more pass,
+    of which most does not depend on how much it reads."""
     shorter = text[:BEGINNING]
     began = time.perf_counter()
     subject.look(shorter, "" if subject.pieces.translating else None)

@@ -103,8 +103,8 @@ def atlas_portraits(folder: str | Path, scene: Scene) -> dict[Stream, dict[str, 
         result = Result.open(folder)
         if result.manifest.study != "atlas":
             raise StoreError(
-                f"{folder}: an atlas is needed, and it holds a result of the study {result.manifest.study!r}; give the "
-                "--out of attlas atlas"
+                f"{folder}: an atlas is needed, and it holds a result of the study {result.manifest.study!r}; give "
+                "the --out of attlas atlas"
             )
         tables = {
             name: result.tables[name].to_pylist()
@@ -115,8 +115,8 @@ def atlas_portraits(folder: str | Path, scene: Scene) -> dict[Stream, dict[str, 
         model = next((name for name in names if own_name(name) == own_name(scene.model)), None)
         if model is None:
             raise StoreError(
-                f"{folder}: this atlas is of {' and '.join(names) or 'no model'}, not of {scene.model}; give one of the "
-                "model that is shown"
+                f"{folder}: this atlas is of {' and '.join(names) or 'no model'}, not of {scene.model}; give one of "
+                "the model that is shown"
             )
         titles = {row["role"]: row["title"] for row in tables.get("roles", [])}
         rows = sorted(

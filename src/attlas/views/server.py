@@ -243,10 +243,9 @@ class _Desk:
 
     async def written(self, request: Request) -> Response:
         """What a model has written by now, and the rows of its map from one on."""
-        since = request.query_params.get("since", "0")
-        return JSONResponse(
-            self._writing.told(int(since) if since.isascii() and since.isdigit() and len(since) < 6 else 0)
-        )
+        asked = request.query_params.get("since", "")
+        since = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 6 else 0
+        return JSONResponse(self._writing.told(since))
 
     async def stop(self, request: Request) -> Response:
         """Let what is being written end here."""
