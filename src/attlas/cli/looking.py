@@ -146,14 +146,18 @@ def room_told(shelf: Shelf, question: Question) -> str:
 
 
 def _seconds(subject: Subject, text: str, read: int, write: int, cells: int) -> str:
-    """How long a look may take here and now, by one at the beginning of the text; writing a piece is one more pass,
-    of which most does not depend on how much it reads."""
+    """How long a look may take here and now, by one at the beginning of the text; where the model says something, it
+    reads once more for that. Writing a piece is one more pass, of which most does not depend on how much it reads."""
+    from attlas.capture.saying import saying
+
     shorter = text[:BEGINNING]
     began = time.perf_counter()
-    subject.look(shorter, "" if subject.pieces.translating else None)
-    took = time.perf_counter() - began
+    capture = subject.look(shorter, shorter if subject.pieces.translating else None)
+    looked = time.perf_counter() - began
+    passes = 1 if saying(subject, capture) is None else 2
+    said = time.perf_counter() - began - looked
     begun = subject.pieces.length(Document.from_text(shorter))
-    expected = took * read / begun + took * write / WRITING + cells * PER_WEIGHT
+    expected = looked * (passes * read / begun + write / WRITING) + said + cells * PER_WEIGHT
     figures = max(1.0, float(f"{expected:.1g}"))
     return f"{figures / 60:.0f} min" if figures > 100 else f"{figures:.0f} s"
 

@@ -127,15 +127,15 @@ def command(
     from attlas.views.card import read_card
     from attlas.views.figures import atlas_portraits, survey_figures, survey_portraits
     from attlas.views.page import check_kind, require_file
-    from attlas.views.question import Question
+    from attlas.views.question import Question, require_seen
 
     check_kind(kind)
     shown.check()
     allowed = look_limits(limits)
     held = None if shown.card is None else read_card(shown.card)
     read = _text(text, file)
-    if not read.strip():
-        raise TextError("the text is empty; give at least one word")
+    for given in (read, *(other for other in (second, against) if other is not None)):
+        require_seen(given)
     if out is not None:
         require_file(out)
     shelf = Shelf(partial(load, **opening.options))

@@ -49,6 +49,7 @@ export function start() {
       watch(question);
       const answer = await call("/api/look", { method: "POST", body });
       show(question, await answer.json(), selection);
+      if (root.getBoundingClientRect().top > innerHeight / 2) root.scrollIntoView(); // on a telephone the form fills the window
       form.rest(`Seen in ${((performance.now() - began) / 1000).toFixed(1)} s.`);
       form.remember(question);
     } catch (error) {

@@ -12,6 +12,7 @@ const STRONGEST = 10; // at least
 const LONGEST = 40; // and at most
 const FEWER = 5; // of them, below the text
 const STEP = 20;
+const GAP = 6; // above a heading within it
 const TOLD = 5; // pieces or labels that the model holds most likely
 const LENSES = 3; // heads of which is told what they write
 const MOST = 12; // heads that get bars of their own
@@ -22,7 +23,7 @@ export function asideRoom(data, { width, height }) {
   const beside = width >= WIDE;
   const heads = Math.min(MOST, sources.length) + 1;
   const parts = regions.length ? 30 + regions.length * (STEP + (sources.length > 1 ? Math.min(heads * 7, 60) : 10)) : 0;
-  const says = saysOf(data) ? 60 + STEP * (2 + TOLD + Math.min(LENSES, sources.length)) : 0;
+  const says = saysOf(data) ? 60 + 2 * GAP + STEP * (2 + TOLD + Math.min(LENSES, sources.length)) : 0;
   const listed = Math.min(LONGEST, panel.keys.length, Math.floor((height - 34 - parts - says) / STEP));
   const words = beside ? Math.max(STRONGEST, listed) : FEWER;
   return { beside, words, width: beside ? Math.max(260, Math.round(width * 0.28)) : width, height: words * STEP + 34 + parts + says };
@@ -64,10 +65,12 @@ function drawSaid(surface, { title, top, looked, heads, lens }, { x, y, width },
     at += STEP;
   }
   if (looked) {
+    at += GAP;
     text(fitted("where it looked", surface, `600 ${font}`, width), x, at, { font: `600 ${font}`, fill: colours.ink });
     text(fitted(looked, surface, font, width), x, at + STEP, { fill: colours.ink });
     at += 2 * STEP;
   }
+  at += GAP;
   if (lens) text(fitted(lens, surface, `600 ${font}`, width), x, at, { font: `600 ${font}`, fill: colours.ink });
   at += STEP;
   for (const { name, writes } of heads.slice(0, LENSES)) {

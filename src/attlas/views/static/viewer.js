@@ -62,6 +62,7 @@ export function mount(root, props, connection) {
   const measuring = canvasSurface(document.createElement("canvas"), 1, 1, 1);
   let state = possible({ ...START, ...begun(header, props.selection), ...props.selection }, header);
   const opened = header.start?.head !== undefined && state.head === header.start.head && !CHOSEN.some((name) => name in props.selection);
+  let placed = CHOSEN.some((name) => name in props.selection); // whether a person has chosen where to look
   let moved = null; // why another view was opened than was asked for
   let panels = [];
   let made = null; // what the panels were made for
@@ -106,6 +107,7 @@ export function mount(root, props, connection) {
 
   function choose(changes) {
     const before = state;
+    placed ||= CHOSEN.some((name) => name in changes);
     changes = apartFrom(changes, state);
     const focusedOn = document.activeElement?.closest?.(".attlas-controls") ? controlPath(document.activeElement) : null;
     state = possible({ ...state, ...changes }, header);
@@ -395,7 +397,7 @@ export function mount(root, props, connection) {
     update: choose,
     state: () => ({ ...state }),
     /** What a person has chosen, to be shown of another text as well: not where the view has opened by itself. */
-    chosen: () => Object.fromEntries(Object.entries(state).filter(([name]) => !(asOpened() && CHOSEN.includes(name)))),
+    chosen: () => Object.fromEntries(Object.entries(state).filter(([name]) => placed || !CHOSEN.includes(name))),
     destroy() {
       latest += 1;
       cancelAnimationFrame(frame);
