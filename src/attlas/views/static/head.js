@@ -3,13 +3,14 @@
 // the right edge every head has a column of bars: what each key gets of the word that is chosen, else of all words.
 
 import { headColour } from "./palette.js";
-import { written, layerName, mapLabel, mapName, meanName, noHead } from "./numbers.js";
+import { briefly, written, layerName, mapLabel, mapName, meanName, noHead } from "./numbers.js";
 import { rowOf } from "./readings.js";
 import { fitted } from "./surface.js";
 
 const MOST_LINES = 6000; // drawn at once, the strongest first
 const MOST_ROWS = 200; // rows of a column; of longer texts a window is shown
 const FAINTEST = 0.008;
+const LEAST = 0.0005; // of a number that is written
 const NARROW = 400; // pixels below which words are smaller and single heads have no columns
 const SQUEEZED = 74; // pixels of a word there
 const TOP = 24; // room for what stands above the columns
@@ -102,15 +103,16 @@ export const headView = {
     const numbersAt = surface.width - cells - 4;
     const towards = toKeys ? [] : grids.map((grid) => lineOf(grid, false, focus.key));
     const means = toKeys ? grids.map((grid) => received(grid, focus.query === null ? null : [focus.query])) : [];
+    const least = Math.min(LEAST, 0.5 / panel.keys.length); // half an even share, in a long text
     for (let row = from; row < to; row += 1) {
       const values = toKeys ? means.map((column) => column[row]) : towards.map((column) => column[row]);
       if (!values.length) continue;
       const value = values.reduce((sum, v) => sum + v, 0) / values.length;
-      if (Math.abs(value) < 0.0005) continue;
+      if (Math.abs(value) < least) continue;
       const at = y(row, toKeys ? keys : queries);
       if (geometry.narrow && !toKeys) surface.rect(left + 4, at - step * 0.4, numbers, step * 0.8, colours.paper, 0.85);
       const end = toKeys ? numbersAt : geometry.narrow ? left + numbers + 2 : numbers - 6;
-      surface.text(written(value), end, at, { font: small, align: "right", fill: colours.soft });
+      surface.text(Math.abs(value) < 0.001 ? briefly(value) : written(value), end, at, { font: small, align: "right", fill: colours.soft });
     }
   },
 

@@ -135,7 +135,7 @@ export function drawNumbers(surface, geometry, colours, middle) {
   const reach = niceAbove(Math.max(0, ...keys.map((key) => Math.abs(values[key]))));
   const range = panel.signed ? `−${reach} to ${reach}` : `0 to ${reach}`;
   const fits = surface.measure(range, heading.font) <= bar + 4;
-  surface.text(fits ? range : `${panel.signed ? "±" : "to "}${reach}`, bars + bar, top - 14, heading);
+  surface.text(range, bars + bar, top - (fits ? 14 : 28), heading); // where bars are short, above what stands beside it
   const zero = panel.signed ? bars + bar / 2 : bars;
   const unit = (panel.signed ? bar / 2 : bar) / reach;
   surface.rect(zero, top, 1, step * keys.length, colours.line);
