@@ -152,9 +152,9 @@ def page_of(results: dict[str, tuple[str, dict[str, list[str]]]], seconds: float
         f"Made by `python -m tools.screens` on {date.today()}, {version()} headless, in {seconds / 60:.0f} minutes.",
         f"Every view of each scene in windows of {windows} pixels:",
         "in the light as it opens by itself, in the dark with all heads of a layer. A screen is at fault where the",
-        "drawing covers less than 85 % of the width, a label is smaller than 11 pixels, lies on another or sticks out,",
-        "a control lies on another or leaves the window, the page is wider than the window, or the console complains",
-        "(`tests/views/drawn.py`).", "",
+        "drawing covers less than 85 % of the width, a label is smaller than 11 pixels, lies on another or sticks",
+        "out, a control lies on another or leaves the window, the page is wider than the window, or the console",
+        "complains (`tests/views/drawn.py`).", "",
         "| scene | screens | at fault | |", "|---|---|---|---|",
     ]  # fmt: skip
     for name, (about, found) in results.items():
