@@ -29,8 +29,8 @@ def attend_by_torch(scored: Scored, value: Tensor, asked: Asked) -> Sums:
     times_key = [key * last[..., k, None] for k in range(logs)]  # sums of alpha s c are q . sums of alpha k c
     packed, lse = _efficient(query, key, torch.cat([value, *times_key], dim=-1), scale, mask, causal)
     out, rest = packed[..., :wide], packed[..., wide:]
-    scored = [scale * (query * rest[..., k * d : (k + 1) * d]).sum(-1) for k in range(logs)]
-    logged = torch.stack(scored, dim=-1) - lse[..., None] * out[..., wide - logs :]
+    times_score = [scale * (query * rest[..., k * d : (k + 1) * d]).sum(-1) for k in range(logs)]
+    logged = torch.stack(times_score, dim=-1) - lse[..., None] * out[..., wide - logs :]
     below = None
     if lower:
         kept = None if mask is None else mask & torch.ones_like(mask[:1]).tril()
