@@ -188,6 +188,15 @@ def test_definitions_agree_with_their_sign_and_over_texts(model: Subject) -> Non
     assert width[1] > 5 * max(width[0], 0.01)  # scores that texts hardly settle
 
 
+def test_what_is_tied_has_no_first_heads_in_common(model: Subject) -> None:
+    skill = np.linspace(0, 1, LAYERS * HEADS).reshape(LAYERS, HEADS)
+    other = Definition("sink", "sink rate", "somebody", "", "x:y", frozenset(Stream))
+    for cut, shared in ((2.0, 3), (0.5, None)):
+        figures = [np.broadcast_to(np.minimum(skill, top), (UNITS, LAYERS, HEADS)) for top in (2.0, cut)]
+        table = agreement_table([outcome(PLAIN, figures[0]), outcome(other, figures[1])])
+        assert (table["first"], table["shared"]) == ([3], [shared])
+
+
 def test_no_definition_goes_by_its_title_alone() -> None:
     assert all(definition.by and definition.by in definition.name for definition in DEFINITIONS.values())
     names = [definition.name for definition in DEFINITIONS.values()]

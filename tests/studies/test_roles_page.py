@@ -12,7 +12,7 @@ from attlas.pages import Tables
 from attlas.pages.laws import check_page
 from attlas.store import Result
 from attlas.studies.reporting import page_of
-from attlas.studies.roles.page import PAGE
+from attlas.studies.roles.page import PAGE, naming_nobody
 from invented_roles import page_result
 
 if TYPE_CHECKING:
@@ -48,6 +48,40 @@ def test_scores_that_are_no_shares_are_not_drawn_on_an_axis_of_shares() -> None:
     assert {row["definition"] for row in leaders} == {
         "prefix_matching", "duplicate", "previous_text", "sink", "retrieval_forced",
     }  # fmt: skip
+
+
+def test_a_definition_whose_heads_are_no_more_than_chance_names_nobody() -> None:
+    result = page_result()
+    tables = Tables(result, PAGE.schemas, PAGE.derived)
+    assert {row["beyond"] for row in tables["first"]} == {5}
+    assert not list(naming_nobody(tables))
+    named = result.rows("named")
+    for row in named:
+        if row["definition"] == "duplicate":
+            row |= {"value": 0.03, "low": 0.01, "high": 0.05}
+        if row["definition"] == "dormant":  # small figures are meant
+            row |= {"value": 1.3, "low": 1.2, "high": 1.4, "chance": 1.0}
+        if row["definition"] == "sink":
+            row |= {"chance": None}
+    columns = {name: [row[name] for row in named] for name in named[0]}
+    other = Result(result.manifest, {**result.tables, "named": columns})
+    check_page(PAGE, other)
+    tables = Tables(other, PAGE.schemas, PAGE.derived)
+    assert {row["definition"]: row["beyond"] for row in tables["first"]} == {
+        "prefix_matching": 5, "duplicate": 0, "previous_text": 5, "sink": None, "dormant": 0, "retrieval_forced": 5,
+    }  # fmt: skip
+    (told,) = naming_nobody(tables)
+    assert "**Nobody** is named by duplicate piece (Wang et al. 2023) and dormant by output norm" in (
+        told.text.markdown()
+    )
+
+
+def test_the_list_of_heads_begins_with_those_that_a_definition_means() -> None:
+    tables = Tables(page_result(), PAGE.schemas, PAGE.derived)
+    for definition, small in (("prefix_matching", False), ("dormant", True)):
+        shown = tables["foremost"].where(definition=definition).column("value")
+        every = sorted(tables["heads"].where(definition=definition).column("value"), reverse=not small)
+        assert shown == every[:12]
 
 
 @pytest.mark.browser

@@ -246,6 +246,7 @@ def cells_of(
 
     What belongs to a column (its interval, its chance level, its untrained twin) stands in columns beside it, and so
     does the block of the model that a layer is, by stream, where these have other numbers (:attr:`.Tables.blocks`).
+    A column has one number of decimals, and each quantity its own where rows are of several.
 
     >>> schema = Schema("heads", "", Column("value", "share", "share", ends=("low", "high")))
     >>> [cells[0] for cells in cells_of(schema, [{"value": 0.5, "low": 0.4, "high": 0.6}], ["value"])]
@@ -267,17 +268,17 @@ def cells_of(
             continue
         column = schema[name]
         values = [row.get(name) for row in rows]
-        decimals = column.decimals(values)
-        cells.append((column.title, column.number, values, [column.write(value, decimals) for value in values]))
+        places = column.places(values, [row.get(schema.mixed) for row in rows])
+        cells.append((column.title, column.number, values, list(map(column.write, values, places))))
         if name == "layer":
             cells += _block_cells(schema, rows, blocks)
         if column.ends and column.ends[0] in present:
-            both = [_interval(column, row, decimals) for row in rows]
+            both = [_interval(column, row, decimals) for row, decimals in zip(rows, places, strict=True)]
             cells.append(("95 %", True, [row.get(column.ends[0]) for row in rows], both))
         for other, title in ((column.chance, "chance"), (column.twin, "untrained")):
             if other in present:
                 beside = [row.get(other) for row in rows]
-                cells.append((title, column.number, beside, [column.write(value, decimals) for value in beside]))
+                cells.append((title, column.number, beside, list(map(column.write, beside, places))))
     return cells
 
 

@@ -123,11 +123,18 @@ def _ranks(values: Numbers) -> Numbers:
 
 
 def first_in_common(one: Numbers, other: Numbers) -> dict[str, Any]:
-    """How many of the first twentieth of heads (three at least) two definitions share, and how many by chance.
+    """How many of the first twentieth of heads (three at least) two definitions share, and how many by chance; where
+    more heads have an equal claim to be among the first, no number is given.
 
     >>> first_in_common(np.arange(20.0), np.arange(20.0) ** 2)
     {'first': 3, 'shared': 3, 'by_chance': 0.45}
+    >>> first_in_common(np.arange(20.0), np.minimum(np.arange(20.0), 10))["shared"] is None
+    True
     """
     first = max(3, round(SHARE_OF_HEADS * len(one)))
-    tops = [set(np.argsort(-values, kind="stable")[:first].tolist()) for values in (one, other)]
-    return {"first": first, "shared": len(tops[0] & tops[1]), "by_chance": first**2 / len(one)}
+    orders = [np.argsort(-values, kind="stable") for values in (one, other)]
+    tied = any(v[order[first - 1]] == v[order[first]] for v, order in zip((one, other), orders, strict=True))
+    tops = [set(order[:first].tolist()) for order in orders]
+    return {
+        "first": first, "shared": None if tied else len(tops[0] & tops[1]), "by_chance": first**2 / len(one),
+    }  # fmt: skip
