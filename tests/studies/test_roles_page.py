@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from rich.console import Console
 
 from attlas.pages import Tables
 from attlas.pages.laws import check_page
+from attlas.pages.terminal import print_page
 from attlas.store import Result
 from attlas.studies.reporting import page_of
 from attlas.studies.roles.page import PAGE, naming_nobody
@@ -82,6 +85,20 @@ def test_the_list_of_heads_begins_with_those_that_a_definition_means() -> None:
         shown = tables["foremost"].where(definition=definition).column("value")
         every = sorted(tables["heads"].where(definition=definition).column("value"), reverse=not small)
         assert shown == every[:12]
+
+
+@pytest.mark.parametrize("width", [50, 64, 80, 81, 97, 120, 200])
+def test_no_figure_is_cut_in_a_terminal(width: int) -> None:
+    result = page_result()
+    tables = {name: table for name, table in result.tables.items() if name not in ("effects", "untested")}
+    heard = StringIO()
+    print_page(PAGE, Result(result.manifest, tables), Console(file=heard, width=width))
+    lines = heard.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    shown = heard.getvalue().count("not tested")
+    assert shown in (0, 6)  # a column of six definitions, whole or not at all
+    assert shown == 6 or width < 80
+    assert "0.88–0.91" in heard.getvalue()
 
 
 @pytest.mark.browser

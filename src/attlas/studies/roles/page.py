@@ -150,7 +150,7 @@ LEADERS = Schema("leaders", "The first head of each definition.", *NAMED.columns
 FIRST = Schema(
     "first", "Each definition's first heads, and the figures of the very first.",
     STREAM, DEFINITION, Column("heads", "first heads", meaning="chosen on one half of the texts, in this order"),
-    Column("value", "score of the first", "number", ends=("low", "high"), chance="chance"),
+    Column("value", "score", "number", "of the first of them", ends=("low", "high"), chance="chance"),
     Column("twin", "untrained twin's own", "number"), _P,
     Column("beyond", "beyond chance", "count", "so many of these heads have an interval beyond chance, on the texts "
            "on which they are scored", none="no chance level"),
@@ -392,9 +392,10 @@ PAGE = Page(
         Section(
             "named", "Who is named",
             "The five first heads of every definition on one half of the texts, scored on the other half (of heads "
-            "with equal figures, those of lower layers). p is corrected for all heads of a definition; a head is not "
-            "tested where fewer than 16 texts score it, and where there is no chance level.",
-            (Listing("first", "definition", "heads", "value", "twin", "p_corrected", "beyond"),
+            "with equal figures, those of lower layers). In the first table, figures are those of the first head. p "
+            "is corrected for all heads of a definition; a head is not tested where fewer than 16 texts score it, or "
+            "where there is no chance level.",
+            (Listing("first", "definition", "heads", "value", "beyond", "p_corrected", "twin"),
              Listing("named", "definition", "rank", "head", "value", "twin", "p_corrected", "chosen_value",
                      title="Head by head")),
             short="Heads",
