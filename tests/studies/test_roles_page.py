@@ -66,12 +66,15 @@ def test_a_definition_whose_heads_are_no_more_than_chance_names_nobody() -> None
             row |= {"value": 1.3, "low": 1.2, "high": 1.4, "chance": 1.0}
         if row["definition"] == "sink":
             row |= {"chance": None}
+        if row["definition"] == "retrieval_forced":  # now of the weights alone, which have no interval
+            row |= {"definition": "copying_weights", "value": row["value"] - 0.1, "low": None, "high": None}
+            row["chance"] = 0.0
     columns = {name: [row[name] for row in named] for name in named[0]}
     other = Result(result.manifest, {**result.tables, "named": columns})
     check_page(PAGE, other)
     tables = Tables(other, PAGE.schemas, PAGE.derived)
     assert {row["definition"]: row["beyond"] for row in tables["first"]} == {
-        "prefix_matching": 5, "duplicate": 0, "previous_text": 5, "sink": None, "dormant": 0, "retrieval_forced": 5,
+        "prefix_matching": 5, "duplicate": 0, "previous_text": 5, "sink": None, "dormant": 0, "copying_weights": 2,
     }  # fmt: skip
     (told,) = naming_nobody(tables)
     assert "**Nobody** is named by duplicate piece (Wang et al. 2023) and dormant by output norm" in (

@@ -90,7 +90,7 @@ EFFECTS = Schema(
     Column("sets", "other sets", "count", "disjoint from the heads, of layers within two of theirs"),
     Column("p", "raw p", "p", "the rank of the heads among these sets", none="too few sets"),
     Column("p_corrected", "p", "p", "by Holm", family="all roles that were tested", none="too few sets"),
-    Column("holds", "the name holds", "flag", "p below .05, and a change the way that was promised", none="unknown"),
+    Column("holds", "holds", "flag", "p below .05, and a change the way that was promised", none="unknown"),
     keys=("role",), each="heads",
 )  # fmt: skip
 AGREEMENT = Schema(
@@ -151,7 +151,7 @@ FIRST = Schema(
     "first", "Each definition's first heads, and the figures of the very first.",
     STREAM, DEFINITION, Column("heads", "first heads", meaning="chosen on one half of the texts, in this order"),
     Column("value", "score", "number", "of the first of them", ends=("low", "high"), chance="chance"),
-    Column("twin", "untrained twin's own", "number"), _P,
+    Column("twin", "twin's own", "number", "the untrained twin's own first head"), _P,
     Column("beyond", "beyond chance", "count", "so many of these heads have an interval beyond chance, on the texts "
            "on which they are scored", none="no chance level"),
 )  # fmt: skip
@@ -169,7 +169,7 @@ def first(tables: Tables) -> Rows:
     """A row for each definition and stream: who is named, and how many of them are beyond chance."""
     rows = []
     for (stream, definition), heads in _by_definition(tables["named"]):
-        tested = heads.known("low", "high", "chance")
+        tested = heads.known("chance")
         rows.append({
             **heads[0], "stream": stream, "definition": definition, "heads": ", ".join(heads.named()),
             "beyond": tested.count(_is_beyond) if tested else None,
@@ -182,9 +182,15 @@ def _ends(row: Row) -> dict[str, Any]:
 
 
 def _is_beyond(row: Row) -> bool:
-    """Whether a head's interval is beyond chance, on the side that the definition means."""
-    small = row["definition"] in DEFINITIONS and DEFINITIONS[row["definition"]].below
-    return bool(row["high"] < row["chance"] if small else row["low"] > row["chance"])
+    """Whether a head's interval is beyond chance, on the side that the definition means; what is read off the weights
+    alone has none, and is itself asked."""
+    known = DEFINITIONS.get(row["definition"])
+    near = row["high" if known is not None and known.below else "low"]
+    if known is not None and known.exact:
+        near = row["value"]
+    if not is_known(near):
+        return False
+    return bool(near < row["chance"] if known is not None and known.below else near > row["chance"])
 
 
 def foremost(tables: Tables) -> Rows:
@@ -385,7 +391,8 @@ PAGE = Page(
                          style=Style(zero=True, axis="change without the heads"),
                          label="Change without the heads of each role, beside that without as many others"),
              Listing("effects", "role", "heads", "whole", "without", "change", "others", "sets", "p_corrected",
-                     "holds", "measured"),
+                     "holds"),
+             Listing("effects", "role", "definition", "measured", "texts", title="What was measured"),
              Listing("untested", "role", "reason")),
             short="Effects",
         ),
@@ -404,7 +411,7 @@ PAGE = Page(
             "agreement", "Do definitions agree?",
             "Rank correlations over all heads. Red: both name the same heads; blue: they name opposite ones. Where "
             "small figures are meant (dormant heads, values of sinks) a definition counts with its sign turned. Where"
-            " more heads than that have an equal claim to be the first, what is in common is not told (tied).",
+            " more heads than these have an equal claim to be first, it is not told what is in common (tied).",
             (charts.grid("agreement", "one", "other", "spearman", key="agreement-chart", diverging=True,
                          title="Rank correlation of two definitions"),
              Listing("agreement", "one", "other", "spearman", "heads_low", "heads_high", "shared", "first",
