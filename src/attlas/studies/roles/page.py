@@ -150,8 +150,8 @@ LEADERS = Schema("leaders", "The first head of each definition.", *NAMED.columns
 FIRST = Schema(
     "first", "Each definition's first heads, and the figures of the very first.",
     STREAM, DEFINITION, Column("heads", "first heads", meaning="chosen on one half of the texts, in this order"),
-    Column("value", "score", "number", "of the first of them", ends=("low", "high"), chance="chance"),
-    Column("twin", "twin's own", "number", "the untrained twin's own first head"), _P,
+    Column("value", "score", "number", "of the first of them; that of the untrained twin is of its own first head",
+           ends=("low", "high"), chance="chance", twin="twin"), _P,
     Column("beyond", "beyond chance", "count", "so many of these heads have an interval beyond chance, on the texts "
            "on which they are scored", none="no chance level"),
 )  # fmt: skip
@@ -174,11 +174,8 @@ def first(tables: Tables) -> Rows:
             **heads[0], "stream": stream, "definition": definition, "heads": ", ".join(heads.named()),
             "beyond": tested.count(_is_beyond) if tested else None,
         })  # fmt: skip
-    return Rows({name: row[name] for name in FIRST.names if name in row} | _ends(row) for row in rows)
-
-
-def _ends(row: Row) -> dict[str, Any]:
-    return {name: row[name] for name in ("low", "high", "chance")}
+    shown = {*FIRST.names, *FIRST.aside}
+    return Rows({name: value for name, value in row.items() if name in shown} for row in rows)
 
 
 def _is_beyond(row: Row) -> bool:
@@ -402,7 +399,7 @@ PAGE = Page(
             "with equal figures, those of lower layers). In the first table, figures are those of the first head. p "
             "is corrected for all heads of a definition; a head is not tested where fewer than 16 texts score it, or "
             "where there is no chance level.",
-            (Listing("first", "definition", "heads", "value", "beyond", "p_corrected", "twin"),
+            (Listing("first", "definition", "heads", "value", "beyond", "p_corrected"),
              Listing("named", "definition", "rank", "head", "value", "twin", "p_corrected", "chosen_value",
                      title="Head by head")),
             short="Heads",
