@@ -251,7 +251,7 @@ def names_that_hold(tables: Tables) -> Iterator[Finding]:
     """Which names hold, and which do not."""
     rows = tables["effects"].known("holds")
     for holds, some in rows.by("holds"):
-        other = "**hold**" if holds else "do **not** hold"
+        other = "**hold**" if holds else "are **not shown** to hold"
         yield finding(
             "Of {n} roles whose heads were closed, the names of {number} {other}: {roles}.",
             Claim("count", "effects", "holds", value=len(some), than=0.5, below=not holds), n=len(rows),
