@@ -141,7 +141,8 @@ def test_one_rule_for_numbers(kind: str, value: float | None, text: str) -> None
 def test_a_column_has_the_same_number_of_decimals() -> None:
     assert Column("x", "x", "number").written([12.345, 0.5, 3]) == ["12.3", "0.5", "3.0"]
     assert Column("x", "x", "signed").written([0.25, 0.00004, -0.00004]) == ["+0.25", "0.00", "0.00"]
-    assert Column("x", "x", "share").written([0.00004, 0.0000051]) == ["4.0e−5", "5.1e−6"]  # all of it is so small
+    assert Column("x", "x", "share").written([0.00008, 0.00012, 0.0]) == ["0.00008", "0.00012", "0.00000"]
+    assert Column("x", "x", "share").written([0.000004, 0.0000051]) == ["4.0e−6", "5.1e−6"]  # all of it is so small
     assert interval("−0.1", "0.2") == "−0.1 to 0.2"
 
 

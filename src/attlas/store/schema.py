@@ -7,7 +7,7 @@ heads, tooltips, axes, cells of pages, terminals and Markdown, and the documenta
 
 Numbers follow one rule: two or three significant figures, a leading zero, as many decimals down a column as its
 largest number needs (rows of different quantities in one column are columns of their own), an exponent only where all
-of a column is below 0.0001, and ``< 0.001`` for a p that is smaller.
+of a column is below 0.00001, and ``< 0.001`` for a p that is smaller.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ class Column:
             return None
         numbers = [value for value in values if is_known(value) and not isinstance(value, str)]
         largest = max(map(abs, numbers), default=0.0)
-        if 0 < largest < 1e-4:
+        if 0 < largest < 1e-5:
             return None
         fewest = decimals_for(largest)
         if not self.apart:
