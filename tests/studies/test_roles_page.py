@@ -15,7 +15,7 @@ from attlas.pages.laws import check_page
 from attlas.pages.terminal import print_page
 from attlas.store import Result
 from attlas.studies.reporting import page_of
-from attlas.studies.roles.page import PAGE, naming_nobody
+from attlas.studies.roles.page import PAGE, names_that_hold, naming_nobody
 from invented_roles import page_result
 
 if TYPE_CHECKING:
@@ -80,6 +80,21 @@ def test_a_definition_whose_heads_are_no_more_than_chance_names_nobody() -> None
     assert "**Nobody** is named by duplicate piece (Wang et al. 2023) and dormant by output norm" in (
         told.text.markdown()
     )
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_names_hold_or_are_not_shown_to(number: int) -> None:
+    result = page_result()
+    effects = result.rows("effects")[:number]
+    columns = {name: [row[name] for row in effects] for name in effects[0]}
+    some = Result(result.manifest, {**result.tables, "effects": columns})
+    check_page(PAGE, some)
+    told = [str(one.text) for one in names_that_hold(Tables(some, PAGE.schemas, PAGE.derived))]
+    assert told == (
+        ["One role's heads were closed, and its name holds: induction."] if number == 1 else
+        ["Of 3 roles whose heads were closed, the names of 2 hold: induction and previous piece.",
+         "Of 3 roles whose heads were closed, the names of 1 are not shown to hold: duplicate piece."]
+    )  # fmt: skip
 
 
 def test_the_list_of_heads_begins_with_those_that_a_definition_means() -> None:

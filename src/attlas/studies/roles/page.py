@@ -251,11 +251,18 @@ def names_that_hold(tables: Tables) -> Iterator[Finding]:
     """Which names hold, and which do not."""
     rows = tables["effects"].known("holds")
     for holds, some in rows.by("holds"):
-        other = "**hold**" if holds else "are **not shown** to hold"
+        claim = Claim("count", "effects", "holds", value=len(some), than=0.5, below=not holds)
+        if len(rows) == 1:
+            yield finding(
+                "One role's heads were closed, and its name {other}: {roles}.", claim,
+                other=say("**holds**" if holds else "is **not shown** to hold"), roles=ROLES[rows[0]["role"]],
+                see="effects",
+            )  # fmt: skip
+            continue
         yield finding(
-            "Of {n} roles whose heads were closed, the names of {number} {other}: {roles}.",
-            Claim("count", "effects", "holds", value=len(some), than=0.5, below=not holds), n=len(rows),
-            number=len(some), other=say(other), roles=listed([ROLES[row["role"]] for row in some]), see="effects",
+            "Of {n} roles whose heads were closed, the names of {number} {other}: {roles}.", claim, n=len(rows),
+            number=len(some), other=say("**hold**" if holds else "are **not shown** to hold"),
+            roles=listed([ROLES[row["role"]] for row in some]), see="effects",
         )  # fmt: skip
 
 
