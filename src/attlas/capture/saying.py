@@ -16,8 +16,8 @@ from torch import Tensor
 
 from attlas.errors import CapabilityError
 from attlas.ids import Site, Stream, paper_label
+from attlas.models.adopting import probing_inputs
 from attlas.models.circuits import Circuits, find_circuits
-from attlas.models.opening import probing_inputs
 from attlas.text import named_blank
 from attlas.views.saying import Saying, Told
 

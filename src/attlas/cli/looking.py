@@ -284,7 +284,7 @@ def check_card(shelf: Shelf, card: Card, names: Sequence[str]) -> None:
         ...
     attlas.errors.StoreError: this card is of tiny, not of another; give the card of the model that is shown
     """
-    from attlas.models.opening import HEADS
+    from attlas.models.classes import HEADS
 
     card.require([bundled.resolve(name)[0] for name in names])
     for name in names:
