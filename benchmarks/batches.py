@@ -2,7 +2,9 @@
 
 Rounding in float32 is all that may differ. The bundled model reads the sample, one thread to each process. How far
 apart the numbers of a table are is told as a share of the largest of their column; what is no number must be the
-same. ``tests/run/test_ray_batches.py`` holds the same studies to bars.
+same. Places of untrained heads on a map, which all but coincide, are told as shares of the map of the model beside
+it. ``tests/run/test_ray_batches.py`` holds the same studies to bars. Rows of studies that are not named stay as they
+are.
 
     python -m benchmarks.batches [STUDY ...]
 """
@@ -44,6 +46,7 @@ from benchmarks.scale import PAGE
 HEADING = "Other batches"
 HERE, THERE = 2048, 700  # pieces of a batch
 TINY = 1e-6  # a column of smaller numbers is nought but for rounding
+MAPS = {"twin_x": "x", "twin_y": "y"}  # places of untrained heads, and those that they are shown beside
 
 
 def pairs(count: int) -> list[Document]:
@@ -106,18 +109,28 @@ def farthest(one: Result, other: Result) -> dict[str, float]:
                 values = np.array([mine, theirs], float)
                 assert (np.isnan(values[0]) == np.isnan(values[1])).all(), (name, column)
                 if not np.isnan(values).all():
-                    size = max(TINY, float(np.nanmax(np.abs(values))))
+                    size = max(TINY, _largest(table, column), _largest(table, MAPS.get(column, column)))
                     apart[name] = max(apart[name], float(np.nanmax(np.abs(values[0] - values[1]))) / size)
             elif column not in ("seconds", "speed"):
                 assert mine == theirs, (name, column)
     return apart
 
 
+def _largest(table: pa.Table, column: str) -> float:
+    return float(np.nanmax(np.abs(np.array(table.column(column).to_pylist(), float))))
+
+
+def _rows_before() -> dict[str, str]:
+    """The rows that the page has, by their studies."""
+    section = PAGE.read_text(encoding="utf-8").partition(f"## {HEADING}\n")[2].partition("\n## ")[0]
+    return {line.split(" ")[1]: line for line in section.splitlines() if line.startswith("| ")}
+
+
 def main(studies: Sequence[str] = ()) -> None:
     """Compare, print, and write the page."""
     torch.set_num_threads(1)
     model = load()
-    rows = []
+    rows = _rows_before()
     with RayEngine(workers=2) as engine:
         for study in studies or STUDIES:
             here, there = made(study, model, HERE), made(study, model, THERE, engine)
@@ -125,18 +138,19 @@ def main(studies: Sequence[str] = ()) -> None:
             told = ", ".join(
                 f"{name} {far:.1e}" for name, far in sorted(apart.items(), key=lambda item: -item[1])[:3]
             )
-            rows.append(f"| {study} | {here.batches} and {there.batches} | {max(apart.values()):.1e} | {told} |")
-            print(rows[-1], flush=True)
+            rows[study] = f"| {study} | {here.batches} and {there.batches} | {max(apart.values()):.1e} | {told} |"
+            print(rows[study], flush=True)
     lines = [
         f"Made by `python -m benchmarks.batches` on {date.today()}: the bundled model and texts of the sample, here",
         f"in batches of {HERE:,} pieces and on two workers in batches of {THERE}; torch {torch.__version__}, Ray "
         f"{import_ray().__version__},",
         f"Python {platform.python_version()}. How far tables are apart is a share of the largest number of the",
-        "column; of each study the three tables that are farthest.",
+        "column, or of the model's map for places of twins on the map of clusters; of each study the three tables",
+        "that are farthest.",
         "",
-        "| study | batches here and there | apart |",
-        "|---|---|---|",
-        *rows,
+        "| study | batches here and there | apart | tables |",
+        "|---|---|---|---|",
+        *(rows[study] for study in STUDIES if study in rows),
     ]
     put(HEADING, lines, PAGE)
 

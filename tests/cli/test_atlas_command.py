@@ -230,6 +230,22 @@ def test_other_versions_and_corpora_are_told(whole: Path, decoder: Path, tmp_pat
     assert all(remark in site for remark in (first, second))
 
 
+def test_two_atlases_of_one_model_on_other_texts_are_joined(whole: Path, tmp_path: Path) -> None:
+    second = tmp_path / "second" / "bert"
+    for name in ("survey", "examples"):
+        shutil.copytree(whole / "bert" / name, second / name)
+        manifest = replace(Result.open(second / name).manifest, corpus={"name": "a book", "sha256": "f" * 64})
+        (second / name / "manifest.json").write_text(manifest.to_json(), encoding="utf-8")
+    shutil.copytree(whole / "bert" / "texts", second / "texts")
+    made = join_atlas([whole, second], tmp_path / "both")
+    sources = {(row["study"], row["corpus"]) for row in made.atlas.tables["sources"].to_pylist()}
+    assert len(sources) == len(FIT) + 1
+    assert made.atlas.tables["examples"].equals(Result.open(whole).tables["examples"])
+    assert [dict(row) for row in made.left_out] == [
+        {"given": str(second / "examples"), "reason": "examples of bert on other texts are there already"}
+    ]
+
+
 def test_many_models_are_gone_through(
     inputs: Inputs, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,6 +82,7 @@ def test_parts_that_python_made_are_merged_there(model: Path, capfd: pytest.Capt
     ("words", "phrase"),
     [
         (["tune", "treebank.conllu", "--engine", "ray"], "tune cannot be spread over workers: it trains a model"),
+        (["atlas", "treebank.conllu", "--engine", "ray"], "attlas: atlas cannot be spread over workers: it runs one"),
         (["survey", "treebank.conllu", "--engine", "ray://127.0.0.1:1"], "there is no Ray cluster at 127.0.0.1:1"),
         (["survey", "treebank.conllu", "--part", "a/b", "--out", "x"], "--part a/b is no part"),
         (["keywords", "treebank.conllu", "--part", "1/2", "--out", "x"], "keywords cannot be done in parts"),

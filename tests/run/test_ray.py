@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -83,13 +84,23 @@ def test_other_batches_differ_by_little_more(engine: RayEngine) -> None:
     assert 0 < far(carry(engine, budget=2 * BUDGET), carry(LOCAL)) <= 1e-5
 
 
-@pytest.mark.parametrize("study", ["survey", "relations", "ablate"])
+USUAL = ("survey", "relations", "ablate", "roles")
+
+
+@pytest.mark.parametrize("study", USUAL)
 def test_the_tables_of_studies_are_the_same(study: str, engine: RayEngine) -> None:
     subject = subject_for(study)
     here = STUDIES[study](subject)
     same_tables(STUDIES[study](subject, engine=engine), here, 0.0)
     with as_a_tree(engine):
         same_tables(STUDIES[study](subject, engine=engine), here, 1e-12)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("study", [name for name in STUDIES if name not in USUAL])
+def test_the_tables_of_all_other_studies_that_take_parts_are_the_same(study: str, engine: RayEngine) -> None:
+    subject = subject_for(study)
+    same_tables(STUDIES[study](subject, engine=engine), STUDIES[study](subject), 0.0)
 
 
 def test_layers_are_streamed_on_workers_and_so_are_those_of_the_twin(engine: RayEngine, tmp_path: Path) -> None:
@@ -171,6 +182,18 @@ def test_what_goes_step_by_step_is_done_here(engine: RayEngine) -> None:
     assert part.taken == [len(batch) for batch in ORDER]
 
 
+def test_a_worker_that_is_replaced_by_one_with_other_code_ends_the_run(engine: RayEngine, tmp_path: Path) -> None:
+    crew = engine._crew
+    assert crew is not None
+    crew.software = replace(crew.software, code="of another day")  # as if what lies on the disk had changed since
+    with pytest.raises(
+        PlanError, match=r"^the workers of the Ray cluster have other code of attlas \(in .*attlas\) than"
+    ):
+        carry(engine, Dying(ORDER[5][0], 1, tmp_path / "deaths"))
+    crew.dismiss()
+    engine._crew = None  # the next test gets workers of its own
+
+
 def test_the_address_of_a_cluster_is_taken(cluster: Any) -> None:
     cluster_module.require_cluster(cluster.address)
 
@@ -189,10 +212,10 @@ def test_an_address_without_a_cluster_is_refused_at_once(address: str) -> None:
 
 
 def test_somebody_else_at_the_address_is_refused_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_module, "ANSWERS", 0.5)
+    monkeypatch.setattr(cluster_module, "ANSWERS", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
-        with pytest.raises(PlanError, match="what answers there is none"):
+        with pytest.raises(PlanError, match="within 1 seconds nothing answered there as one does"):
             cluster_module.require_cluster(address)
 
 

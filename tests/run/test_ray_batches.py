@@ -18,14 +18,15 @@ from ray_clusters import cluster_of
 from spread import same_tables
 
 from attlas.capture import Subject, load
-from attlas.run.ray import RayEngine
+from attlas.run.ray import FAN, RayEngine
 
 pytestmark = pytest.mark.campaign
+FEW = 128  # pieces of a batch, so that a tree has branches
 APART = 1e-5
 COUNTED = 2e-3  # of what heads choose: where two words are as good as equal, a rounding decides
 CHOOSING = ("relations", "coref")
 RANKED = ("spearman", "spearman_layers")  # a rounding swaps the ranks of two that are as good as equal
-MadeHere = Callable[[str], Made]
+MadeHere = Callable[..., Made]
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,7 @@ def made_here(model: Subject) -> Iterator[MadeHere]:
     """What a study gives on this machine with as many threads as a worker has, made once."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    yield cache(lambda study: made(study, model, HERE))
+    yield cache(lambda study, budget=HERE: made(study, model, budget))
     torch.set_num_threads(threads)
 
 
@@ -63,10 +64,11 @@ def test_other_batches_on_workers_differ_by_rounding_alone(
 def test_the_same_batches_give_the_same_bits_and_as_a_tree_the_same_to_the_last_digits(
     study: str, model: Subject, engine: RayEngine, made_here: MadeHere
 ) -> None:
-    here = made_here(study).result
-    same_tables(made(study, model, HERE, engine).result, here, 0.0)
+    here, batches = made_here(study, FEW)
+    assert batches > FAN
+    same_tables(made(study, model, FEW, engine).result, here, 0.0)
     engine.tree = True
     try:
-        same_tables(made(study, model, HERE, engine).result, here, 1e-12)
+        same_tables(made(study, model, FEW, engine).result, here, 1e-12)
     finally:
         engine.tree = False

@@ -115,6 +115,30 @@ def test_tied_weights_stay_tied_and_flags_are_kept() -> None:
     assert isinstance(parts[1], torch.nn.Parameter)
 
 
+@pytest.mark.parametrize(("rows", "columns"), [(384, 256), (16, 16)])
+@pytest.mark.parametrize("behind", [0, 8, 24, 40])
+def test_weights_lie_where_they_lay_so_that_products_have_the_same_bits(rows: int, columns: int, behind: int) -> None:
+    """As those do that are mapped from a file, whose header ends anywhere."""
+    torch.manual_seed(rows)
+    layer, store = torch.nn.Linear(columns, rows), Store()
+    room = torch.empty(rows * columns + 32)
+    begin = (behind - room.data_ptr()) % 64 // 4
+    layer.weight.data = room[begin : begin + rows * columns].view(rows, columns).copy_(layer.weight.data)
+    assert layer.weight.data_ptr() % 64 == behind
+    arrived = Unpacker(store.get).unpack(Shipper(store.put).pack("part", layer))
+    assert arrived.weight.data_ptr() % 64 == behind
+    for texts in (1, 2, 33):
+        given = torch.randn(texts, columns)
+        assert torch.equal(arrived(given), layer(given))
+
+
+def test_axes_lie_in_memory_as_they_lay() -> None:
+    tensors, store = [torch.rand(40, 30, 20).permute(order) for order in ((0, 1, 2), (2, 0, 1), (1, 2, 0))], Store()
+    for one, other in zip(tensors, Unpacker(store.get).unpack(Shipper(store.put).pack("part", tensors)), strict=True):
+        assert one.stride() == other.stride()
+        assert torch.equal(one, other)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.int64, torch.bool])
 def test_tensors_of_all_kinds_arrive_as_they_were(dtype: torch.dtype) -> None:
     store = Store()

@@ -21,7 +21,7 @@ from attlas.errors import PlanError, first_line
 
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 AWAKE = {"RAY_worker_niceness": "0"}  # workers of a cluster that is started here do not stand back behind others
-ANSWERS = 15.0  # seconds in which a cluster has to answer
+ANSWERS = 30.0  # seconds in which a cluster has to answer; on a busy machine the asking alone takes half of them
 
 
 def import_ray() -> Any:
@@ -93,7 +93,7 @@ def require_cluster(address: str) -> None:
     try:
         answered = subprocess.run(asking, capture_output=True, timeout=ANSWERS, check=False).returncode == 0
     except subprocess.TimeoutExpired:
-        answered = False
+        raise PlanError(f"{none}: within {ANSWERS:.0f} seconds nothing answered there as one does; {told}") from None
     if not answered:
         raise PlanError(f"{none}: what answers there is none, or one of another version of Ray; {told}")
 

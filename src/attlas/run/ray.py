@@ -20,13 +20,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from attlas.errors import AttlasError, PlanError, first_line
+from attlas.run.alike import Software, require_alike
 from attlas.run.cluster import connect, import_ray
 from attlas.run.course import Course, Keeping
 from attlas.run.handing import Group, HandOut
 from attlas.run.local import LOCAL
 from attlas.run.shipping import Shipment, Shipper, Unpacker, filled, thinned
 from attlas.stats.bundle import Bundle
-from attlas.store import versions_here
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -65,6 +65,7 @@ class RayEngine:
 
     def __enter__(self) -> Self:
         import_ray()
+        self._software = Software.here()
         self._began_here = connect(self.address, None if self.count is None else self.count * self.threads)
         return self
 
@@ -95,7 +96,7 @@ class RayEngine:
                 self._shipper = Shipper(ray.put)
             shipment = self._shipper.pack(part.name, part)
             if self._crew is None:
-                self._crew = _Crew(self._number(shipment.gpu), self.threads, shipment.gpu)
+                self._crew = _Crew(self._number(shipment.gpu), self.threads, shipment.gpu, self._software)
             self._crew.begin(shipment, out)
             empty = part.empty().state()
             while not out.over:
@@ -144,8 +145,8 @@ class _Member:
 class _Crew:
     """The workers at one part: whom batches are handed to, and what is awaited of whom."""
 
-    def __init__(self, count: int, threads: int, gpu: bool) -> None:
-        self.count, self.threads, self.gpu = count, threads, gpu
+    def __init__(self, count: int, threads: int, gpu: bool, software: Software) -> None:
+        self.count, self.threads, self.gpu, self.software = count, threads, gpu, software
         self.members: list[_Member] = []
         self.awaited: dict[Any, tuple[str, _Member, Any, Any]] = {}  # by reference: what, from whom, of what
         self.failures = 0
@@ -224,7 +225,7 @@ class _Crew:
             self._lost(what, member, whose, error)
             return
         if what == "ready":
-            _require_alike(said)
+            require_alike(said, self.software)
             member.ready, self.failures = True, 0
         elif what == "batch":
             member.batches.discard(whose.number)
@@ -275,7 +276,7 @@ class Worker:
     """What a worker does; it holds one part at a time, with its model. Modules are also looked for in ``places``, as
     they are where the run is.
 
-    >>> Worker(1, []).ready()["attlas"] == versions_here()["attlas"]
+    >>> Worker(1, []).ready() == Software.here()
     True
     """
 
@@ -289,9 +290,9 @@ class Worker:
         self._empty: State = {}
         self._unpacker: Unpacker[Any] = Unpacker(lambda ref: import_ray().get(ref))
 
-    def ready(self) -> dict[str, str]:
-        """It is there, and works with these versions."""
-        return versions_here()
+    def ready(self) -> Software:
+        """It is there, and works with this."""
+        return Software.here()
 
     def take(self, number: int, shipment: list[Any], items: Any) -> tuple[bool, Any]:
         """What comes of one batch alone: the state of a bundle that has seen nothing else, thinned, or what was read
@@ -328,12 +329,3 @@ class Worker:
 def worker_class() -> Any:
     """The worker as an actor, which is not restarted by Ray but replaced by us, wherever there is room."""
     return import_ray().remote(max_restarts=0, max_task_retries=0)(Worker)
-
-
-def _require_alike(versions: dict[str, str]) -> None:
-    """Refuse workers whose software would give other numbers."""
-    here = versions_here()
-    unlike = [f"{name} {versions.get(name)}" for name in ("attlas", "torch") if versions.get(name) != here.get(name)]
-    if unlike:
-        wanted = ", ".join(f"{name} {here.get(name)}" for name in ("attlas", "torch"))
-        raise PlanError(f"the workers of the Ray cluster have {', '.join(unlike)}, and here is {wanted}")

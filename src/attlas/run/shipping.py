@@ -3,7 +3,9 @@
 A part holds its model, and the model most of the bytes. What is large, the tensors, is therefore left out of the
 pickle and put into a store once (for Ray, its object store), however many parts of a run use them and however many
 workers fetch them; what remains is small. Whoever unpacks a part keeps the tensors that it has fetched, and asks only
-for those that it lacks. What comes back is small, too: of the state of a bundle that has seen one batch, only the
+for those that it lacks. They arrive laid out as they were, and as far behind a line of the cache: libraries begin
+products where such a line does, so that the last bits depend on it, and weights that are mapped from a file lie where
+its header ends. What comes back is small, too: of the state of a bundle that has seen one batch, only the
 rows that are others than those of an empty one.
 """
 
@@ -28,6 +30,7 @@ from attlas.errors import CapabilityError, first_line
 from attlas.stats.accumulator import State
 
 LARGE = 4096  # bytes from which on a tensor is left out
+LINE = 64  # bytes of a line of the cache
 Ref = TypeVar("Ref")
 Bytes = NDArray[np.uint8]
 Thin = dict[str, tuple[NDArray[np.int64] | None, NDArray[Any]]]
@@ -38,7 +41,9 @@ class _Mark(NamedTuple):
 
     key: int
     dtype: torch.dtype
-    shape: tuple[int, ...]
+    shape: tuple[int, ...]  # of its axes in the order of memory, which is the next
+    order: tuple[int, ...]
+    behind: int  # a line of the cache
     device: str
     parameter: bool
     requires_grad: bool
@@ -93,13 +98,16 @@ class Shipper(Generic[Ref]):
                 raise CapabilityError(
                     f"{name} cannot be sent to workers: weights of its model lie on disk; leave out --engine"
                 )
-            if thing.device.type == "cpu" and thing.nbytes < LARGE:
+            behind = thing.data_ptr() % LINE if thing.device.type == "cpu" else 0
+            kind = isinstance(thing, torch.nn.Parameter)
+            if thing.device.type == "cpu" and thing.nbytes < LARGE and not (kind and behind):
                 return None
             key, place = self._place(thing)
             tensors[key] = place
             devices.add(thing.device.type)
-            kind = isinstance(thing, torch.nn.Parameter)
-            return _Mark(key, thing.dtype, tuple(thing.shape), thing.device.type, kind, thing.requires_grad)
+            order = _order(thing)
+            shape = tuple(thing.shape[axis] for axis in order)
+            return _Mark(key, thing.dtype, shape, order, behind, thing.device.type, kind, thing.requires_grad)
 
         class Marking(Pickler):
             def persistent_id(self, thing: Any) -> _Mark | None:
@@ -123,10 +131,25 @@ class Shipper(Generic[Ref]):
         version = 0 if tensor.is_inference() else tensor._version
         known = self._stored.get(tensor)
         if known is None or known[0] != version:
-            flat = tensor.detach().cpu().contiguous().reshape(-1)
+            flat = tensor.detach().cpu().permute(_order(tensor)).reshape(-1)
             known = version, next(self._keys), self._put(flat.view(torch.uint8).numpy())
             self._stored[tensor] = known
         return known[1], known[2]
+
+
+def _order(tensor: torch.Tensor) -> tuple[int, ...]:
+    """The axes of a tensor as they lie in memory, the widest steps first."""
+    steps = tensor.stride()
+    return tuple(sorted(range(tensor.ndim), key=lambda axis: -steps[axis]))
+
+
+def _copied(data: Bytes, behind: int) -> torch.Tensor:
+    """Bytes that begin so far behind a line of the cache."""
+    room = torch.empty(len(data) + LINE, dtype=torch.uint8)
+    begin = (behind - room.data_ptr()) % LINE
+    copied = room[begin : begin + len(data)]
+    copied.numpy()[:] = data
+    return copied
 
 
 def _is_variable(thing: Any) -> bool:
@@ -161,8 +184,8 @@ class Unpacker(Generic[Ref]):
 
         def restore(mark: _Mark) -> torch.Tensor:
             if mark.key not in self._tensors:
-                copied = torch.from_numpy(np.array(self._get(shipment.tensors[mark.key])))
-                tensor = copied.view(mark.dtype).reshape(mark.shape).to(mark.device)
+                copied = _copied(self._get(shipment.tensors[mark.key]), mark.behind).view(mark.dtype)
+                tensor = copied.reshape(mark.shape).permute(np.argsort(mark.order).tolist()).to(mark.device)
                 self._tensors[mark.key] = torch.nn.Parameter(tensor, False) if mark.parameter else tensor
             return self._tensors[mark.key].requires_grad_(mark.requires_grad)
 

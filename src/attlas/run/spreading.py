@@ -70,8 +70,8 @@ def share_of(written: str | Share) -> Share:
 
 
 def check_spread(study: str, given: Mapping[str, Any], alone: str = "", whole: str = "") -> None:
-    """Refuse what cannot be spread as it was asked: a study that is done ``alone`` or as a ``whole``, for the reason
-    that is given, an engine that is not known, options that go without their engine.
+    """Refuse what cannot be spread as it was asked: a study (by the name of its function) that is done ``alone`` or
+    as a ``whole``, for the reason that is given, an engine that is not known, options that go without their engine.
 
     >>> check_spread("tune", {"engine": "ray"}, alone="it trains a model step by step")
     Traceback (most recent call last):
@@ -83,7 +83,7 @@ def check_spread(study: str, given: Mapping[str, Any], alone: str = "", whole: s
     attlas.errors.PlanError: there is no engine 'spark'; give local, ray, or ray://HOST:PORT (--engine)
     """
     engine, part = given.get("engine", "local"), given.get("part")
-    study = study.replace("_", " ")
+    study = study.removeprefix("make_").replace("_", " ")
     if isinstance(engine, str) and engine not in ("local", RAY) and not re.fullmatch(rf"{RAY}://.+", engine):
         raise PlanError(f"there is no engine {engine!r}; give local, ray, or ray://HOST:PORT (--engine)")
     if engine != "local" and alone:
