@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attlas.errors import AttlasError
+from attlas.errors import AttlasError, PlanError
 from attlas.evidence.atlas import Atlas
 from attlas.evidence.gathering import opened_as
 from attlas.making.made import Made
 from attlas.making.places import EXAMPLES, models_in, results_in
-from attlas.making.state import DONE, Outcome, State
+from attlas.making.state import DONE, FAILED, Outcome, State
 from attlas.run.progress import Progress
 from attlas.store import Result, versions_here
 from attlas.store.damage import told_as_damage
@@ -33,6 +33,9 @@ def finish(folder: Path, progress: Progress, command: str = "") -> Made:
     states = {model: State.of(model) for model in models_in(folder)}
     outcomes = {model.name: list(state.outcomes.values()) for model, state in states.items() if state is not None}
     places = [place for place in results_in(folder) if place.name != EXAMPLES]
+    if not places:
+        told = [f"{each.study}: {each.reason}" for own in outcomes.values() for each in own if each.state == FAILED]
+        raise PlanError(f"there is nothing to make an atlas of, for no study came to its end ({'; '.join(told[:3])})")
     tables = gathered(places, beside=folder).tables
     tables |= _examples(folder, tables)
     left_out = tables["left_out"].to_pylist()

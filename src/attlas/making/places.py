@@ -7,6 +7,7 @@ become of each study.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from attlas.store.checkpoint import FOLDER as CHECKPOINT
 from attlas.store.folder import MANIFEST, locate, read_manifest
 
 PAGE, SITE, EXAMPLES, TEXTS = "index.html", "site", "examples", "texts"
+# files of the atlas itself, finished or on their way, on file systems that take A for a as well
+OWN = re.compile(rf"({re.escape(PAGE)}|{SITE}|{re.escape(MANIFEST)}|.*\.parquet)(\.\w+)?", re.IGNORECASE)
 DEEP = 4  # folders below one that is given, in which results are looked for
 ATLAS = "atlas"  # what its manifest says instead of a study
 
@@ -33,15 +36,16 @@ def models_in(folder: Path) -> list[Path]:
 
 
 def of_model(folder: Path, name: str, fingerprint: str) -> Path:
-    """The place of a model in an atlas: called after it, and told apart where another model of that name is there.
+    """The place of a model in an atlas: called after it, and told apart where another model of that name is there, or
+    where the atlas has a file of its own under that name.
 
-    >>> of_model(Path("out"), "org/tiny", "0123456789")
-    PosixPath('out/tiny')
+    >>> of_model(Path("out"), "org/tiny", "0123456789"), of_model(Path("out"), "org/site", "0123456789")
+    (PosixPath('out/tiny'), PosixPath('out/site-012345'))
     """
     place = folder / slug(name)
     there = State.of(place)
     other = there is not None and there.plan.get("model", {}).get("fingerprint") != fingerprint
-    return folder / f"{slug(name)}-{fingerprint[:6]}" if other else place
+    return folder / f"{slug(name)}-{fingerprint[:6]}" if other or OWN.fullmatch(place.name) else place
 
 
 def results_in(folder: Path, deep: int = DEEP) -> Iterator[Path]:
