@@ -188,7 +188,7 @@ def watched_child(watch: Watch, call: Callable[[], None], room: Path) -> Child:
     number = os.fork()
     if not number:
         os.dup2(os.open(room / "err", os.O_WRONLY), 2)
-        ask_to_be_watched(its, reads=watch.reads)
+        ask_to_be_watched(its, reads=watch.reads, writes=watch.writes)
         call()
         os._exit(0)
     child = Child(number, os.pidfd_open(number), room, watch, socket.recv_fds(ours, 1, 1)[1][0])
@@ -223,6 +223,16 @@ def test_every_change_is_held_up_and_seen(tmp_path: Path) -> None:
         ("half write of /a", b"Abcdefghij"), ("truncate of /a", b"ABcdefghij"), ("rename of /b", b"ABcdefghij\0\0"),
         ("unlink of /b", b"ABcdefghij\0\0"),
     ]  # fmt: skip
+
+
+@watching
+def test_of_open_files_nothing_is_told_where_nobody_asks(tmp_path: Path) -> None:
+    seen: list[str] = []
+    watch = Watch(tmp_path / "out", lambda call, half: bool(seen.append(str(call))), writes=False)
+    room = tmp_path / "room"
+    room.mkdir()
+    assert watched_child(watch, lambda: changing(tmp_path / "out"), room).end().status == 0
+    assert seen == ["mkdir of /", "open of /a", "rename of /b", "unlink of /b"]
 
 
 @watching

@@ -109,7 +109,8 @@ def _gone_on_from(place: Place, name: str, number: int, draw: random.Random) -> 
         return changes == fatal != 0
 
     go_on = [*alone.arguments, "--out", str(out), "--resume"]
-    ended = run(go_on, Watch(out, see, reads=True))
+    watch = Watch(out, see, reads=True, writes=bool(fatal)) if fatal or untouched.left else None
+    ended = run(go_on, watch)
     wrong = [f"it looked into an unfinished file: {call}" for call in untouched.looked_into]
     if ended.killed and fatal:
         note = "killed again"
