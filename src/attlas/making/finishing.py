@@ -17,6 +17,7 @@ from attlas.making.places import EXAMPLES, models_in, results_in
 from attlas.making.state import DONE, FAILED, Outcome, State
 from attlas.run.progress import Progress
 from attlas.store import Result, versions_here
+from attlas.store.checkpoint import clear_leftovers
 from attlas.store.damage import told_as_damage
 from attlas.studies.joining import gathered
 from attlas.studies.reporting import write_report
@@ -30,6 +31,7 @@ def finish(folder: Path, progress: Progress, command: str = "") -> Made:
     """Bring together the results of all models in a folder, and write them down as an atlas with its pages, which
     name the ``command`` that makes it again."""
     progress.note("bringing together what was found")
+    clear_leftovers(folder)
     states = {model: State.of(model) for model in models_in(folder)}
     outcomes = {model.name: list(state.outcomes.values()) for model, state in states.items() if state is not None}
     places = [place for place in results_in(folder) if place.name != EXAMPLES]
