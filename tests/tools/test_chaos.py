@@ -301,7 +301,9 @@ def test_a_trial_that_is_run_again_counts_once(tmp_path: Path) -> None:
     )
     page = page_of([*read_record(record), seen])
     assert "1 runs make 90 changes of a file" in page
-    assert "(120 moments) leaves one of 99 different states of 7 classes. 1 states were gone on from (1 were" in page
+    assert "(120 moments) leaves one of 99 different states of 7 classes. 1 states were gone on from, the" in page
+    assert "the first of 1 classes among them (1 were killed again" in page
+    assert "300 kills at\nrandom times, 100 of each signal" in page
     assert "Of 1 races 1 came to run one after the other. 0 of 3 trials are at fault" in page
     assert "| survey | 90 | 99 | 7 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 1 | 0 |" in page
     assert f"on {date.today()}: 1 runs" in page
