@@ -194,6 +194,19 @@ def test_a_model_may_be_called_like_a_file_of_the_atlas(
     assert figures(out)
 
 
+@pytest.mark.parametrize("left", [[], ["steps.json.new"]])
+def test_a_run_that_was_killed_before_its_plan_was_written_goes_on(
+    left: list[str], inputs: Inputs, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "atlas"
+    (out / "bert").mkdir(parents=True)
+    for name in left:
+        (out / "bert" / name).write_text('{"plan": ')
+    line = ("atlas", inputs["plain one"], "--model", inputs["bert"], "--only", "survey", "--out", out, *QUICK)
+    assert attlas(capfd, *line, "--resume").status == 0
+    assert not list(out.rglob("*.new"))
+
+
 def test_what_is_wrong_is_refused_before_the_work(
     inputs: Inputs, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,6 +16,7 @@ from attlas.making.state import STATE, State
 from attlas.run.session import slug
 from attlas.store.checkpoint import FOLDER as CHECKPOINT
 from attlas.store.folder import MANIFEST, locate, read_manifest
+from attlas.whole import UNFINISHED
 
 PAGE, SITE, EXAMPLES, TEXTS = "index.html", "site", "examples", "texts"
 # files of the atlas itself, finished or on their way, on file systems that take A for a as well
@@ -108,7 +109,7 @@ def require_atlas_folder(folder: Path, own: Path) -> None:
     others = sorted(
         place.name
         for place in folder.iterdir()
-        if not (place.name.startswith(".") or place.name in known or (place / STATE).is_file())
+        if not (place.name.startswith(".") or place.name in known or (place / STATE).is_file() or _just_begun(place))
         and not (known and place.suffix == ".parquet")
     )
     if others:
@@ -116,5 +117,10 @@ def require_atlas_folder(folder: Path, own: Path) -> None:
         raise StoreError(
             f"{folder}: it holds {', '.join(others[:3])}{more}, which is no atlas; choose another --out or delete it"
         )
-    if own.exists():
+    if own.exists() and not _just_begun(own):
         raise StoreError(f"{own}: there is something here already; choose another --out or delete it")
+
+
+def _just_begun(place: Path) -> bool:
+    """Whether a folder is a model's of which nothing was written down before a kill."""
+    return place.is_dir() and {path.name for path in place.iterdir()} <= {f"{STATE}{UNFINISHED}"}
