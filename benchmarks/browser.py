@@ -8,6 +8,8 @@ the heap includes typed arrays, which Chromium's ``JSHeapUsedSize`` alone leaves
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import shutil
 import signal
@@ -17,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
-from typing import Any
+from typing import Any, NamedTuple
 
 from playwright.sync_api import Error, Page, Route, sync_playwright
 
@@ -46,6 +48,15 @@ WATCH = """(() => {
   }).observe({type: "longtask"});
 })()"""
 DRAWN = """() => performance.getEntriesByName("attlas:drawn").map(mark => mark.startTime)"""
+
+
+class Taken(NamedTuple):
+    """Milliseconds on the clock, and those of the processor in which the page's main thread was at work."""
+
+    clock: float
+    work: float
+
+
 Answer = tuple[float, float]  # milliseconds to the first and to the last drawing
 QUIET = 500  # milliseconds without a drawing after which a page is at rest
 
@@ -217,15 +228,56 @@ SCROLL = """async (frames) => {
 }"""
 
 
-def shades(tab: Page, rounds: int = 12) -> float:
-    """Milliseconds from a pointer on another word of the text view to the shades of that word: the median."""
-    times = sorted(tab.evaluate(SHADES, rounds + 1)[1:])  # the first unpacks what it needs
-    return float(times[len(times) // 2])
+def work(tab: Page) -> float:
+    """Milliseconds of the processor's time that the main thread of a page has taken so far, which other work on the
+    machine does not lengthen."""
+    tools = tab.context.new_cdp_session(tab)
+    tools.send("Performance.enable")
+    metrics = {metric["name"]: metric["value"] for metric in tools.send("Performance.getMetrics")["metrics"]}
+    tools.detach()
+    return 1000 * float(metrics["ThreadTime"])
 
 
-def scrolled(tab: Page, frames: int = 240) -> float:
-    """The longest gap between frames (ms) while the text view is scrolled."""
-    return float(tab.evaluate(SCROLL, frames))
+def shades(tab: Page, rounds: int = 12) -> Taken:
+    """From a pointer on another word of the text view to its shades: the median by the clock, the mean at work."""
+    tab.evaluate(SHADES, 1)  # the first unpacks what it needs
+    before = work(tab)
+    times = sorted(tab.evaluate(SHADES, rounds))
+    return Taken(float(times[len(times) // 2]), (work(tab) - before) / rounds)
+
+
+def scrolled(tab: Page, frames: int = 240) -> Taken:
+    """While the text view is scrolled: the longest gap between frames by the clock, the longest task at work."""
+    browser = tab.context.browser
+    assert browser is not None
+    browser.start_tracing(page=tab, categories=["toplevel"])
+    gap = float(tab.evaluate(SCROLL, frames))
+    events = json.loads(browser.stop_tracing())["traceEvents"]
+    main = {
+        (event["pid"], event["tid"])
+        for event in events
+        if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"
+    }
+    tasks = [event["tdur"] / 1000 for event in events if (event["pid"], event["tid"]) in main and "tdur" in event]
+    return Taken(gap, max(tasks, default=math.nan))
+
+
+def answered(tab: Page, x: float, y: float) -> Taken | None:
+    """A click, until the first drawing that follows, or None where none does."""
+    tab.mouse.move(x, y)
+    rest(tab)
+    before, drawn = work(tab), len(tab.evaluate(DRAWN))
+    tab.evaluate("() => { window.benchSeen.pressed = null; }")
+    tab.mouse.down()
+    tab.mouse.up()
+    until = time.perf_counter() + 10
+    while len(tab.evaluate(DRAWN)) == drawn:
+        if time.perf_counter() > until:
+            return None
+        tab.wait_for_timeout(5)
+    worked = work(tab) - before
+    pressed = tab.evaluate("() => window.benchSeen.pressed")
+    return Taken(next(at - pressed for at in tab.evaluate(DRAWN) if at >= pressed), worked)
 
 
 def strain(tab: Page, seconds: float) -> dict[str, float]:

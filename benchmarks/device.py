@@ -31,7 +31,7 @@ from attlas.ids import Site, Stream
 from attlas.measures import device
 from attlas.measures.kernels import WINDOW, Attended
 from attlas.models import Encoded, Example
-from attlas.models.opening import adopt
+from attlas.models.adopting import adopt
 from attlas.models.seam import AttentionCall
 from attlas.studies.survey.passes import Survey
 from attlas.text import Document, Passage, Segmentation

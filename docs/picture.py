@@ -9,24 +9,28 @@
     python docs/picture.py written              pictures/view-text-written-*.png: a chat that smollm2 has gone on with;
                                                 pictures/view-*-translation-*.png: what opus-mt-en-fr has written
     python docs/picture.py screens              pictures/view-*-phone-*.png and -wide-*.png: small and large windows
-    python docs/picture.py running              pictures/view-text-30000-*.png: a long text, of a random model
+    python docs/picture.py running [PAGE]       pictures/view-text-30000-*.png: a long text, of a random model; its page
+                                                may be one that tools/screens.py has kept
 
 Run from a checkout with the extra ``dev``.
 """
 
 from __future__ import annotations
 
+import atexit
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for tools.screens
 PICTURES = Path(__file__).resolve().parent / "pictures"
 SENTENCES = {
     "": ("The farmer offered apples to the housekeeper, because he had too many of them.", "he", "farmer"),
@@ -34,22 +38,25 @@ SENTENCES = {
 }
 
 
-CHAT = {"system": "You are a helpful assistant.", "user": "A farmer has apples and a baker has bread. Who has bread?"}
+@cache
+def browser() -> Browser:
+    """One browser for all pictures."""
+    from playwright.sync_api import sync_playwright
+
+    started = sync_playwright().start()
+    atexit.register(started.stop)
+    return started.chromium.launch(executable_path="/usr/bin/chromium", args=["--headless", "--no-sandbox"])
 
 
 @contextmanager
 def opened(page: Path, fragment: str, scheme: str, width: int, height: int) -> Iterator[Page]:
     """A page in the browser, drawn and at rest."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path="/usr/bin/chromium", args=["--headless", "--no-sandbox"])
-        tab = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[arg-type]
-        tab.goto(page.resolve().as_uri() + fragment)
-        tab.wait_for_selector("html[data-ready=true], .attlas[data-drawn]")
-        tab.wait_for_timeout(1500)
-        yield tab
-        browser.close()
+    tab = browser().new_page(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[arg-type]
+    tab.goto(page.resolve().as_uri() + fragment)
+    tab.wait_for_selector("html[data-ready=true], .attlas[data-drawn]", timeout=120_000)
+    tab.wait_for_timeout(1500)
+    yield tab
+    tab.close()
 
 
 def report(folder: Path, name: str, sections: Sequence[str]) -> None:
@@ -114,22 +121,14 @@ def joint() -> None:
 
 def written() -> None:
     """A chat that smollm2 has gone on with, in its regions, at the last piece; a translation, where it opens."""
-    from attlas import load
-    from attlas.capture.saying import saying
     from attlas.views import write_page
+    from tools.screens import answer, translation
 
     folder = Path(tempfile.mkdtemp())
-    chat = (
-        "".join(f"<|im_start|>{role}\n{said}<|im_end|>\n" for role, said in CHAT.items()) + "<|im_start|>assistant\n"
-    )
-    subject = load("smollm2")
-    capture = subject.look_generating(chat, max_new_pieces=30)
-    scene = replace(capture.scene(), saying=saying(subject, capture))
+    scene = answer()
     last = scene.strands[0].queries.length - 1
     _shoot(write_page(folder / "chat.html", [scene], kind="text"), f"#picked={last}", "view-text-written", 820)
-    translator = load("opus-mt-en-fr", task_head="seq2seq")
-    capture = translator.look_generating(SENTENCES[""][0], max_new_pieces=60)
-    page = write_page(folder / "fr.html", [replace(capture.scene(), saying=saying(translator, capture))])
+    page = write_page(folder / "fr.html", [translation()])
     for view in ("head", "matrix", "text"):
         _shoot(page, f"#view={view}", f"view-{view}-translation", 820)
 
@@ -149,27 +148,13 @@ def screens() -> None:
                 _shoot(page, f"#view={view}", f"view-{view}-wide", 1440, 2560)
 
 
-def running() -> None:
+def running(made: Path | None) -> None:
     """The running text of thirty thousand pieces, of a random model whose rows are reckoned."""
-    import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    from attlas import Subject, load, read
-    from attlas.capture.reckoned import look_reckoned
     from attlas.views import write_page
+    from tools import screens
 
-    tokenizer = load("smollm2").pieces.tokenizer
-    tokenizer.model_max_length = 100_000
-    torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=256, num_hidden_layers=1, num_attention_heads=4, num_key_value_heads=2,
-        intermediate_size=64, max_position_embeddings=65_536, initializer_range=0.2,
-    )  # fmt: skip
-    subject = Subject.of(LlamaForCausalLM(config).eval(), tokenizer, "a random model")
-    words = [form for document in read("sample").documents for form in document.forms]
-    text = " ".join((words * 4)[:27_600])
-    page = write_page(Path(tempfile.mkdtemp()) / "long.html", [look_reckoned(subject, text, layers="1")], kind="text")
-    _shoot(page, "#picked=400", "view-text-30000", 820)
+    page = made or write_page(Path(tempfile.mkdtemp()) / "long.html", [screens.running()])
+    _shoot(page, "#view=text&picked=400", "view-text-30000", 820)
 
 
 def atlas(folder: Path) -> None:
@@ -199,7 +184,7 @@ if __name__ == "__main__":
             written()
         case ["screens"]:
             screens()
-        case ["running"]:
-            running()
+        case ["running", *rest]:
+            running(Path(rest[0]) if rest else None)
         case _:
             sys.exit(__doc__)

@@ -1,4 +1,5 @@
-"""docs/results/atlas.md from atlases that ``attlas atlas`` has made: what was run, what stands out, how models compare."""
+"""docs/results/atlas.md from atlases that ``attlas atlas`` has made: what was run, what stands out, how models compare,
+and whether a model that was read twice, on other texts, is matched with itself."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def text(folders: list[Path]) -> str:
         tables = {name: table.to_pylist() for name, table in opened.tables.items() if name != "heads"}
         for model in opened.models:
             lines += _model(model, tables, folder)
-        lines += _compared(tables)
+        lines += _compared(tables) + _found_again(opened)
     return "\n".join(lines) + "\n"
 
 
@@ -57,7 +58,7 @@ def _model(model: str, tables: dict[str, list[dict[str, Any]]], folder: Path) ->
         lines.append(
             f"| {row['study']} | {row['corpus']} | {row['seconds']:,.0f} | `{row['fingerprint']}` | `{row['command']}` |"
         )
-    left = [row for row in tables["left_out"] if row["given"].endswith(f" of {model}")]
+    left = [row for row in tables["left_out"] if row["model"] == model]
     lines += ["", *(f"- left out: {row['given']}: {row['reason']}" for row in left)] if left else []
     return [*lines, ""]
 
@@ -94,3 +95,49 @@ def _compared(tables: dict[str, list[dict[str, Any]]]) -> list[str]:
         same = sum((row["layer"], row["head"]) == (row["other_layer"], row["other_head"]) for row in matched)
         lines.append(f"| {model} | {other} | {stream} | {by} | {len(rows)} | {len(matched)} | {same} |")
     return [*lines, ""]
+
+
+def _found_again(opened: Any) -> list[str]:
+    """Of each model of which some studies read two corpora: its heads on the one, and shuffled on the other, matched."""
+    lines = []
+    for model in opened.models:
+        frame = opened.to_pandas()
+        own = frame[frame["model"] == model].assign(model=lambda rows: rows["model"].astype(str))
+        corpora = own.groupby(["study", "quantity"], observed=True)["corpus"].nunique()
+        twice = own.set_index(["study", "quantity"]).loc[corpora[corpora == 2].index].reset_index()
+        if len(twice):
+            lines += [_shuffled(twice, model)]
+    return ["## A model matched with itself", "", *lines, ""] if lines else []
+
+
+def _shuffled(rows: Any, model: str) -> str:
+    """How many heads are found again, where those of the second corpus have drawn places."""
+    import numpy as np
+    import pyarrow as pa
+
+    from attlas.evidence.gathering import shaped
+    from attlas.evidence.matching import match_rows
+    from attlas.evidence.schemas import HEADS
+
+    first, second = sorted(rows["corpus"].astype(str).unique())
+    places = sorted(set(zip(rows["stream"], rows["layer"], rows["head"], strict=True)))
+    rng, drawn = np.random.default_rng(0), {}
+    for stream in sorted({place[0] for place in places}):
+        here = [place for place in places if place[0] == stream]
+        drawn |= dict(zip(here, (here[at] for at in rng.permutation(len(here))), strict=True))
+    other = rows[rows["corpus"] == second].copy()
+    moved = [drawn[place] for place in zip(other["stream"], other["layer"], other["head"], strict=True)]
+    other["layer"], other["head"], other["model"] = [at[1] for at in moved], [at[2] for at in moved], "shuffled"
+    tables = [pa.Table.from_pandas(part, preserve_index=False) for part in (rows[rows["corpus"] == first], other)]
+    heads = pa.concat_tables([shaped(table, HEADS) for table in tables]).unify_dictionaries()
+    pairs = match_rows(heads, model, "shuffled")
+    right = [
+        drawn[row["stream"], row["layer"], row["head"]][1:] == (row["other_layer"], row["other_head"])
+        for row in pairs
+    ]
+    matched = [was for was, row in zip(right, pairs, strict=True) if row["matched"]]
+    return (
+        f"- {model}, read on {first} and, its heads under drawn numbers, on {second}: {sum(right)} of {len(pairs)} heads "
+        f"are paired with themselves ({100 * sum(right) / len(pairs):.1f} %); of {len(matched)} that count as matched, "
+        f"{sum(matched)} are."
+    )

@@ -62,6 +62,18 @@ class CorpusError(AttlasError):
         super().__init__(f"{where}: {reason}" if where else reason)
 
 
+class OptionError(CorpusError):
+    """An option of reading that is not for this corpus.
+
+    >>> OptionError("label", "the option 'label' is not for conllu").option
+    'label'
+    """
+
+    def __init__(self, option: str, reason: str, *, file: str | Path | None = None) -> None:
+        super().__init__(reason, file=file)
+        self.option = option
+
+
 class NumberError(AttlasError):
     """A number that must not be: NaN or infinity in weights, a row that does not sum to one.
 

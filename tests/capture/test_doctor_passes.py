@@ -10,8 +10,9 @@ import transformers
 
 import twins
 from attlas.capture import Subject
-from attlas.capture.asking import Patient, answers
+from attlas.capture.asking import answers
 from attlas.capture.check import TEXTS
+from attlas.capture.patient import Patient
 
 
 @pytest.mark.parametrize(("kind", "long", "most"), [("LlamaForCausalLM", 3, 19), ("BertModel", 3, 16)])

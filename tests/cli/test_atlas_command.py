@@ -64,7 +64,7 @@ def test_everything_that_fits_lies_in_one_folder(whole: Path, inputs: Inputs) ->
     assert told == {*FIT}
     atlas = Result.open(whole)
     assert (atlas.manifest.study, atlas.manifest.model["name"]) == ("atlas", "bert")
-    left_out = {row["given"]: row["reason"] for row in atlas.rows("left_out")}
+    left_out = {row["given"]: row["reason"] for row in atlas.rows("left_out") if row["model"] == "bert"}
     assert left_out["align of bert"] == (
         "does not fit: bert does not translate, and words are aligned by a model that does"
     )
@@ -243,6 +243,9 @@ def test_results_made_before_are_joined(
     assert f"left out: {loose / 'begun'}: a run was cut off here; finish it with --resume\n" in said.out
     assert f"left out: {tmp_path / 'none'}: there is no such folder\n" in said.out
     atlas = Result.open(out)
+    left_out = {row["given"]: row["reason"] for row in atlas.rows("left_out") if not row["model"]}
+    assert left_out[str(loose / "begun")] == "a run was cut off here; finish it with --resume"
+    assert set(left_out) >= {str(loose / "hurt"), str(tmp_path / "none")}
     assert sorted({row["model"] for row in atlas.rows("heads")}) == ["bert", "llama"]
     assert len(figures(out)) == len(figures(whole)) + len(figures(decoder))
     assert atlas.rows("examples") == Result.open(whole).rows("examples"), "none of the other has a sentence"
@@ -262,11 +265,15 @@ def test_other_versions_and_corpora_are_told(whole: Path, decoder: Path, tmp_pat
     (tmp_path / "older" / "manifest.json").write_text(changed.to_json(), encoding="utf-8")
     made = join_atlas([tmp_path / "older", decoder], tmp_path / "all")
     first, second = made.remarks
-    assert re.fullmatch(r"the results were made by different versions of attlas: \S+ \(2\), 9.9 \(1\)", first)
-    assert second == (
-        "survey was run on different corpora, so its figures differ by these, too: a book (bert); treebank.conllu "
-        "(llama)"
+    assert re.fullmatch(
+        r"The figures are of attlas \S+ and 9\.9; a definition may have changed between them\.", first
     )
+    assert second == (
+        "survey read other texts of one model than of another: a book (bert); treebank.conllu (llama). Figures "
+        "differ by that, too."
+    )
+    site = (tmp_path / "all" / "site" / "data" / "index.js").read_text(encoding="utf-8")
+    assert all(remark in site for remark in (first, second))
 
 
 def test_many_models_are_gone_through(
@@ -281,6 +288,8 @@ def test_many_models_are_gone_through(
     assert re.search(r"^failed: no/such-model: .*no model 'no/such-model'", said.out, flags=re.MULTILINE)
     assert said.out.splitlines()[-1] == f"atlas: {out / 'index.html'}"
     assert {row["model"] for row in figures(out)} == {"bert", "llama"}
+    assert said.out.count("no/such-model: ") == 1
+    assert "no/such-model" in {row["given"] for row in Result.open(out).rows("left_out")}
     ran: list[str] = []
     monkeypatch.setattr(running, "_run", lambda models, step, *rest: ran.append(step.study.name))
     names.write_text(f"{inputs['bert']}\n{inputs['llama']}\n")

@@ -22,7 +22,7 @@ import twins
 from attlas.capture import Gates, Recorder, Subject, generation
 from attlas.ids import Stream
 from attlas.measures import kernels
-from attlas.models import opening, private, seam, sites
+from attlas.models import adopting, private, seam, sites
 from attlas.models.seam import AttentionCall, Seam
 from attlas.models.shrinking import drawn, words
 from tools.sweep.building import tiny_config
@@ -231,14 +231,14 @@ FAULTS: dict[str, Fault] = {
     "gates that act across heads": Fault("bert", Gates, "finish", across),
     "gates without a gradient": Fault("bert", Gates, "finish", changed(lambda output, *_: output.detach())),
     "an instrument that stays on": Fault("bert", Seam, "put_on", staying_on),
-    "weights rounded when a model is adopted": Fault("bert", opening, "_layout", changed(rounding), early=True),
+    "weights rounded when a model is adopted": Fault("bert", adopting, "layout_of", changed(rounding), early=True),
     "dropout left on by a look": Fault("bert", Seam, "put_on", leaving_it_training),
     "strips of what is written shifted by one": Fault(
         "llama", generation, "_stitch", changed(lambda whole, *_: whole.roll(1, 1))
     ),
     "statistics of another temperature": Fault(
         "bert", kernels, "attend_in_tiles",
-        lambda right: lambda q, k, v, scale, *more: right(q, k, v, 1.01 * scale, *more),
+        lambda right: lambda scored, *more: right(scored._replace(scale=1.01 * scored.scale), *more),
     ),
 }  # fmt: skip
 

@@ -14,6 +14,7 @@ import pytest
 from command_line import attlas
 
 import twins
+from attlas import atlas as opened_atlas
 from attlas.capture import load
 from attlas.ids import Stream
 from attlas.views.payload import decode
@@ -132,6 +133,27 @@ def test_heads_can_be_sorted_by_a_survey(models: Path, capfd: pytest.CaptureFixt
     assert not Path("b.html").exists()
 
 
+def test_what_an_atlas_says_of_a_head_stands_beside_its_number(
+    models: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("prose.txt").write_text("The farmer slept.\n\nIt rained.\n\nWe stayed in.\n", encoding="utf-8")
+    attlas(capfd, "survey", "prose.txt", "--model", models / "bert", "--out", "survey", "--quiet")
+    attlas(capfd, "atlas", "join", "survey", "--out", "atlas")
+    said = attlas(capfd, "view", TEXT, "--model", models / "bert", "--atlas", "atlas", "--out", "page.html")
+    assert said.status == 0, said
+    told = header(Path("page.html"))["scenes"][0]["portraits"]["encoder"]
+    assert len(told) == 12
+    rows = opened_atlas("atlas").head("1-2").portrait
+    assert all(row["sentence"] in told["1-2"] for row in rows[:3])
+    attlas(capfd, "view", TEXT, "--model", models / "llama", "--atlas", "atlas", "--out", "b.html").refuses(
+        "this atlas is of bert, not of llama"
+    )
+    attlas(capfd, "view", TEXT, "--model", models / "bert", "--atlas", "survey", "--out", "b.html").refuses(
+        "an atlas is needed, and it holds a result of the study 'survey'"
+    )
+    assert not Path("b.html").exists()
+
+
 def test_a_page_opens_with_the_measure_that_is_asked_for(models: Path, capfd: pytest.CaptureFixture[str]) -> None:
     said = attlas(capfd, "view", TEXT, "--model", models / "bert", "--measure", "norm", "--out", "page.html")
     assert said.status == 0, said
@@ -174,6 +196,11 @@ def test_what_a_model_writes_is_read_for_its_joint_norms(models: Path, capfd: py
         ((TEXT, "--joint", "residual", "--heads", "1"), "so it excludes --heads"),
         ((TEXT, "--joint", "residual", "--measure", "norm"), "so it excludes --measure"),
         ((TEXT, "--joint", "residual", "--survey", "out"), "so it excludes --survey"),
+        ((TEXT, "--joint", "residual", "--atlas", "out"), "so it excludes --atlas"),
+        ((TEXT, "--atlas", "nowhere"), "there is no such folder"),
+        (("\u200b\u200d",), "the text holds nothing but marks that cannot be seen"),
+        ((TEXT, "--and", " "), "the text is empty"),
+        ((TEXT, "--regions", "The,Nope:"), "no part of the text begins with 'Nope:'"),
         ((TEXT, "--layers", "9"), "bert has no layer 9; its layers are 1 to 3"),
         ((TEXT, "--heads", "5"), "bert has no head 5; its heads are 1 to 4"),
         ((TEXT, "--layers", "one"), "'one' does not name a layer; write its number counted from 1"),

@@ -42,8 +42,8 @@ def test_the_portrait_of_a_head_reads_well() -> None:
     assert str(head).splitlines() == [
         "1-1 of tiny: syntax",
         "  does: finds the verb of an object: 77 % right (the best fixed offset: 36 %)",
-        "  rests: rests on [CLS], with 0.44 of its attention (an even spread: 0.05)",
         "  does: puts 0.17 of its attention on the previous piece (an even spread: 0.05)",
+        "  rests: rests on [CLS], with 0.44 of its attention (an even spread: 0.05)",
         "  disagreement: relations says that it finds the verb of an object: 77 % right (the best fixed offset: "
         "36 %), and survey that it rests on [CLS], with 0.44 of its attention (an even spread: 0.05)",
         "  3 figures, from survey and relations: see .figures",
@@ -94,7 +94,7 @@ def test_of_several_models_one_must_be_told() -> None:
 
 
 def test_one_figure_or_none_is_told() -> None:
-    with pytest.raises(StoreError, match=r"1-1 has not one figure 'obj', but none; see \.figures"):
+    with pytest.raises(StoreError, match=r"1-1 has no figure 'obj'; near it: obj\.to"):
         example().head("1-1").value("obj")
 
 

@@ -121,15 +121,17 @@ def test_roles_models_and_streams() -> None:
         ("not", "the question ends where a figure, or model:, stream:, role: was expected"),
         ("", "the question ends where a figure"),
         (".5 > previous", "a name of a figure was expected, not '.5'"),
-        ("role:sintax", "no head here has the role 'sintax' (at letter 1 of the question); near it: syntax"),
-        ("model:bert", "no head here has the model 'bert'"),
+        ("role:sintax", "no head here has the role 'sintax' (at letter 1 of the question); there are: cls, "),
+        ("model:bert", "no head here has the model 'bert' (at letter 1 of the question); there are: tiny"),
+        ("zebra > .5", "no figure is called 'zebra' (at letter 1 of the question); the column quantity of"),
+        (5, "a question is text, such as 'previous > .5', not int"),
         ("other/previous > .1", "no figure is called 'other/previous'"),
         ("__import__('os') > 1", "after '__import__' one of > >= < <= was expected, not '('"),
         ("(" * 60 + "previous > 1" + ")" * 60, "more than 50 deep"),
         ("not " * 60 + "previous > 1", "more than 50 deep"),
     ],
 )
-def test_what_is_no_question_is_refused_in_a_sentence(question: str, told: str) -> None:
+def test_what_is_no_question_is_refused_in_a_sentence(question: Any, told: str) -> None:
     with pytest.raises(AttlasError) as refused:
         example().find(question)
     assert told in str(refused.value)
@@ -163,6 +165,14 @@ def test_words_are_searched_in_the_order_of_evidence() -> None:
     assert [hit.score for hit in one.search("previous", most=3)] == scores[:3]
     assert one.search("zebra crossing") == []
     assert one.search("of the") == []
+
+
+def test_doing_nothing_comes_before_nothing_to_say() -> None:
+    one = gathered([kept("survey.treebank")])
+    hits = one.search("nothing", most=100)
+    silent = [hit.sentence.startswith("shows nothing that stands out") for hit in hits]
+    assert any(silent)
+    assert silent == sorted(silent)
 
 
 def test_a_search_finds_roles_by_other_words() -> None:

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 import pytest
 
-from attlas.errors import PlanError
+from attlas.errors import CorpusError, PlanError
 from attlas.making import given, planning
 from attlas.making.given import Models
 from attlas.making.planning import Step, plan, unread, wanted
@@ -65,6 +65,19 @@ def test_each_study_takes_the_first_corpus_that_has_what_it_needs(inputs: Inputs
     texts = [given.Texts(inputs[name]) for name in ("treebank one", "labelled one")]
     own, _ = plan(Models(inputs["bert"]), texts, wanted(["survey", "relations"]))
     assert unread(own, texts) == ["labelled.tsv"]
+
+
+def test_each_corpus_is_read_with_the_options_that_are_for_it(inputs: Inputs, tmp_path: Path) -> None:
+    trees = tmp_path / "sentiment.txt"
+    trees.write_text("(4 (3 fine) (2 day))\n(0 (1 bad) (2 day))\n(2 (2 a) (2 day))\n")
+    how = {"label": "five", "unit": "document", "format": None}
+    treebank, sentiment = given.Texts.all_of([inputs["treebank one"], trees], how)
+    assert "label" not in treebank.how
+    assert treebank.how["unit"] == "document"
+    assert "unit" not in sentiment.how
+    assert {document.label for document in sentiment.read().documents} == {"0", "2", "4"}
+    with pytest.raises(CorpusError, match="the option 'label' is for labelled, csv and sst, not for conllu"):
+        given.Texts.all_of([inputs["treebank one"]], how)
 
 
 def test_the_task_is_the_first_that_model_and_corpus_share(inputs: Inputs) -> None:

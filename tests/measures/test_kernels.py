@@ -10,7 +10,7 @@ from torch import Tensor
 
 from attlas.measures import tiles
 from attlas.measures.efficient import attend_by_torch
-from attlas.measures.tiles import attend_in_tiles
+from attlas.measures.tiles import Asked, Scored, attend_in_tiles
 
 
 def _strict(
@@ -41,9 +41,10 @@ def test_both_ways_give_the_same(kind: str, lower: int, monkeypatch: pytest.Monk
     mask = torch.ones(2, 1, 11, 11, dtype=torch.bool)
     mask[1, ..., 8:] = False
     readers = torch.rand(2, 1, 11, 2, generator=generator)
-    asked = (mask if kind == "padded" else None, kind == "causal", lower, 3, 2, readers)
-    theirs = attend_in_tiles(query, key, value, 0.7, *asked)
-    ours = attend_by_torch(query, key, value, 0.7, *asked)
+    scored = Scored(query, key, 0.7, mask if kind == "padded" else None, kind == "causal")
+    asked = Asked(lower, 3, 2, readers)
+    theirs = attend_in_tiles(scored, value, asked)
+    ours = attend_by_torch(scored, value, asked)
     for name in ("out", "lse", "logs", "top", "within", "received", *(["lower"] if lower else [])):
         assert torch.allclose(getattr(ours, name), getattr(theirs, name), atol=1e-5), name
     assert (ours.lower.numel() == 0) == (lower == 0)
@@ -69,10 +70,8 @@ def test_scores_however_large_in_tiles_however_small(
     readers = torch.rand(3, 1, 70, 2, generator=generator)
     for tile in (1, 2 * 70 * 70, 1 << 19):
         monkeypatch.setattr(tiles, "TILE", tile)
-        got = attend_in_tiles(
-            query, key, value, scale, mask=mask if kind == "padded" else None, causal=kind == "causal", lower=1,
-            window=3, readers=readers,
-        )  # fmt: skip
+        scored = Scored(query, key, scale, mask if kind == "padded" else None, kind == "causal")
+        got = attend_in_tiles(scored, value, Asked(lower=1, window=3, readers=readers))
         assert torch.allclose(got.top[..., 0].double(), scores.double().amax(-1), atol=1e-3)
         assert torch.allclose(got.within[..., 0].double(), (weights * near).sum(-1), atol=1e-4)
         received = weights.transpose(-1, -2) @ readers.double()
@@ -90,10 +89,8 @@ def test_a_query_that_sees_nothing_gives_nothing(way: str, monkeypatch: pytest.M
     query, value = torch.randn(1, 2, 9, 4), torch.ones(1, 2, 9, 1)
     mask = torch.ones(9, 9, dtype=torch.bool).tril()[None, None].clone()
     mask[..., :3] = False
-    asked = (mask, False, 0, 1, 2, torch.ones(1, 1, 9, 1))
-    got = attend_by_torch(query, query, value, 0.5, *asked) if way == "fused" else attend_in_tiles(
-        query, query, value, 0.5, mask=mask, window=2, readers=asked[-1]
-    )  # fmt: skip
+    attend = attend_by_torch if way == "fused" else attend_in_tiles
+    got = attend(Scored(query, query, 0.5, mask), value, Asked(window=2, readers=torch.ones(1, 1, 9, 1)))
     weights = (0.5 * query @ query.transpose(-1, -2)).masked_fill(~mask, -torch.inf).softmax(-1)[:, :, 3:]
     assert torch.allclose(got.received[:, :, 0], weights.sum(2), atol=1e-5)
     assert bool((got.top[:, :, :3, 0] == -torch.inf).all())
@@ -115,7 +112,7 @@ def test_a_tile_has_as_many_scores_as_it_may(
 
     monkeypatch.setattr(tiles, "TILE", tile)
     monkeypatch.setattr(torch, "baddbmm", watched)
-    attend_in_tiles(torch.ones(4, 2, 70, 4), torch.ones(4, 2, 70, 4), torch.ones(4, 2, 70, 1), 1.0)
+    attend_in_tiles(Scored(torch.ones(4, 2, 70, 4), torch.ones(4, 2, 70, 4), 1.0), torch.ones(4, 2, 70, 1))
     assert max(sizes) == (planes, rows, 70)
 
 
@@ -134,10 +131,9 @@ def test_any_number_of_threads_gives_the_same_bits(kind: str, monkeypatch: pytes
         for threads in (1, 3):
             torch.set_num_threads(threads)
             with torch.inference_mode(threads == 3):
-                got = attend_in_tiles(
-                    query, key, value, 0.4, mask=mask, causal=kind == "causal", lower=2, logs=2, window=4,
-                    readers=torch.ones(5, 1, 50, 1), pairs=torch.arange(100).view(1, 50, 2).expand(5, -1, -1) % 50,
-                )  # fmt: skip
+                pairs = torch.arange(100).view(1, 50, 2).expand(5, -1, -1) % 50
+                asked = Asked(lower=2, logs=2, window=4, readers=torch.ones(5, 1, 50, 1), pairs=pairs)
+                got = attend_in_tiles(Scored(query, key, 0.4, mask, kind == "causal"), value, asked)
                 sums.append([part.clone() for part in got if part is not None])
             assert torch.get_num_threads() == threads
     finally:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from attlas.measures import tiles
-from attlas.measures.tiles import attend_in_tiles
+from attlas.measures.tiles import Asked, Scored, attend_in_tiles
 
 MASKS = ("none", "causal", "right", "left", "window", "chunk", "any")
 PRECISIONS = (torch.float32, torch.bfloat16, torch.float16)  # of what is put in; sums are those of float32
@@ -134,10 +134,10 @@ def by_matrix(call: Call) -> dict[str, Tensor]:
 
 def in_tiles(call: Call) -> dict[str, Tensor]:
     """All that tiles give."""
-    got = attend_in_tiles(
-        call.query, call.key, call.value, call.scale, call.mask, call.causal, call.lower, call.logs, call.window,
-        call.readers, pairs=call.pairs, softcap=call.softcap, bias=call.bias, sinks=call.sinks,
+    scored = Scored(
+        call.query, call.key, call.scale, call.mask, call.causal, call.softcap, call.bias, call.sinks
     )  # fmt: skip
+    got = attend_in_tiles(scored, call.value, Asked(call.lower, call.logs, call.window, call.readers, call.pairs))
     return {name: part.double() for name, part in got._asdict().items()}
 
 
@@ -187,7 +187,7 @@ def test_a_row_that_only_a_sink_sees_gives_nothing() -> None:
     query, value = torch.randn(1, 1, 4, 4), torch.ones(1, 1, 4, 1)
     mask = torch.zeros(1, 1, 4, 4, dtype=torch.bool)
     mask[..., 2:, 0] = True
-    got = attend_in_tiles(query, query, value, 1.0, mask, sinks=torch.tensor([0.3]))
+    got = attend_in_tiles(Scored(query, query, 1.0, mask, sinks=torch.tensor([0.3])), value)
     assert got.out[0, 0, :2, 0].tolist() == [0.0, 0.0]
     assert math.isclose(float(got.lse[0, 0, 0, 0]), 0.3, abs_tol=1e-5)
     assert got.top[0, 0, :2, 0].tolist() == [-math.inf, -math.inf]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from serving import ask, ask_look
 
@@ -16,10 +18,11 @@ import twins
 from attlas.capture import Subject
 from attlas.cli.looking import Shelf, chat_prompt, look, room_told, scene_of
 from attlas.errors import CapabilityError, TextError
+from attlas.ids import Stream
 from attlas.text import Document
 from attlas.views.question import Question
 from attlas.views.server import Server
-from attlas.views.writing import Writing
+from attlas.views.writing import COLUMNS, Writing
 from browsers import Tabs
 
 if TYPE_CHECKING:
@@ -76,8 +79,8 @@ def test_a_seed_draws_the_same_again_and_leaves_others_alone(subject: Subject) -
 
 def test_writing_is_told_piece_by_piece_and_stops_when_wished(subject: Subject) -> None:
     class Stopping(Writing):
-        def grow(self, text: str, pieces: int) -> bool:
-            super().grow(text, pieces)
+        def grow(self, text: str, pieces: int, looked: Any = None) -> bool:
+            super().grow(text, pieces, looked)
             seen.append((text, pieces))
             if pieces == 5:
                 self.stop()
@@ -98,10 +101,42 @@ def test_writing_is_told_piece_by_piece_and_stops_when_wished(subject: Subject) 
     assert len(saying.top) == count
 
 
+def test_the_map_that_grows_is_that_of_the_answer(subject: Subject) -> None:
+    grown: list[np.ndarray] = []
+
+    class Kept(Writing):
+        def grow(self, text: str, pieces: int, looked: Any = None) -> bool:
+            grown.append(looked)
+            return super().grow(text, pieces, looked)
+
+    writing = Kept()
+    capture = look(shelf_of(subject), Question("llama", "The farmer slept.", write=9), writing=writing)
+    weights = capture.weights[Stream.DECODER].numpy().mean((0, 1))
+    read = len(capture.source.pieces) - 8  # the last piece was written and never read
+    assert writing.told(0)["read"] == read
+    assert [len(row) for row in grown] == list(range(read, read + 9))
+    for at, row in enumerate(grown):
+        np.testing.assert_allclose(row, weights[read - 1 + at, : read + at], atol=1e-5)
+    assert len(writing.told(4)["rows"]) == 5
+
+
+def test_what_was_read_is_pooled_by_the_largest() -> None:
+    writing, row = Writing(), np.zeros(10_000)
+    row[[0, 5_017, 9_999]] = 0.5, 0.3, 0.2
+    writing.grow("a", 1, row)
+    writing.grow("a b", 2, np.append(row, 0.1))
+    first, second = writing.rows
+    assert (len(first), len(second)) == (COLUMNS, COLUMNS + 1)
+    assert [at for at, shade in enumerate(first) if shade] == [0, 5_017 * COLUMNS // 10_000, COLUMNS - 1]
+    assert (first[0], max(first[1:]), first[-1]) == (255, 255, round(255 * (0.2 / 0.3) ** 0.5))
+    assert second[-1] == round(255 * (0.1 / 0.3) ** 0.5)
+
+
 def test_what_a_look_takes_is_told(subject: Subject) -> None:
     told = room_told(shelf_of(subject), Question("llama", "The farmer slept.", write=10))
     pieces = subject.pieces.length(Document.from_text("The farmer slept.")) + 10
     assert told.startswith(f"Reading {pieces} pieces with 12 heads: {pieces**2 * 12:,} weights")
+    assert re.search(r"\), in about \d+ s\.$", told)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +168,7 @@ class Slow:
         if question.write:
             self.writing.begin()
             for at in range(200):
-                if not self.writing.grow("word " * at, at):
+                if not self.writing.grow("word " * at, at, np.full(5 + at, 0.1)):
                     break
                 time.sleep(0.05)
             self.writing.end()
@@ -171,6 +206,9 @@ def test_routes_of_a_conversation_need_the_token_too(app: tuple[Server, Slow]) -
     told = json.loads(ask(server, "/api/written").body)
     assert told["writing"]
     assert told["text"].startswith("word ") or told["pieces"] <= 1
+    assert told["rows"][0] == [255] * 5
+    assert json.loads(ask(server, "/api/written?since=1").body)["rows"][0] == [255] * 6
+    assert json.loads(ask(server, "/api/written?since=-1x").body)["rows"][0] == [255] * 5
     ask(server, "/api/stop", method="POST", body={})
     waiting.join(20)
     assert answers[0].status == 200
@@ -203,9 +241,16 @@ def test_a_chat_is_asked_watched_stopped_and_asked_again(
     stop = page.locator("[data-action=stop]")
     stop.wait_for(state="visible", timeout=15_000)
     assert "word word" in page.locator(".attlas-status").inner_text()
+    growing = page.locator(".attlas-growing")
+    assert growing.is_visible()
+    rows = int(growing.get_attribute("data-rows") or 0)
+    page.wait_for_function(
+        "(before) => Number(document.querySelector('.attlas-growing').dataset.rows) > before", arg=rows
+    )
     stop.click()
     page.wait_for_function("() => document.querySelector('.attlas-status').textContent.startsWith('Seen')")
     assert not stop.is_visible()
+    assert not growing.is_visible()
     asked = slow.asked[-1]
     assert (asked.text, asked.system) == ("Who has bread? <b>", "Be kind.")
     assert (asked.chat, asked.seed, asked.write) == (True, 7, 40)

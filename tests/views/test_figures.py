@@ -12,10 +12,11 @@ import pytest
 from scenes import scene, strand
 
 from attlas.errors import StoreError
+from attlas.evidence.example import example
 from attlas.ids import Stream
 from attlas.store import Manifest, Result
 from attlas.views import Scene
-from attlas.views.figures import CORRELATION, NO_FIGURE, survey_figures
+from attlas.views.figures import CORRELATION, NO_FIGURE, atlas_portraits, survey_figures
 from attlas.views.payload import pack
 
 LAYERS, HEADS = 3, 4
@@ -132,3 +133,21 @@ def test_what_does_not_fit_is_refused_in_one_sentence(tmp_path: Path, options: A
 def test_a_folder_without_a_result_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"no manifest\.json here"):
         survey_figures(tmp_path)
+
+
+def test_an_atlas_tells_what_a_head_is_called_and_its_strongest_sentences(tmp_path: Path) -> None:
+    folder = example().save(tmp_path / "atlas")
+    told = atlas_portraits(folder, scene("tiny"))
+    assert list(told) == [Stream.ENCODER]
+    assert told[Stream.ENCODER] == {
+        "1-1": "syntax: finds the verb of an object: 77 % right (the best fixed offset: 36 %); rests on [CLS], with "
+        "0.44 of its attention (an even spread: 0.05); puts 0.17 of its attention on the previous piece (an even "
+        "spread: 0.05).",
+        "1-2": "previous piece: puts 0.93 of its attention on the previous piece (an even spread: 0.05).",
+        "2-1": "shows nothing that stands out among its 3 figures.",
+        "2-2": "[CLS]: rests on [CLS], with 0.81 of its attention (an even spread: 0.05).",
+    }
+    with pytest.raises(StoreError, match="this atlas is of tiny, not of another"):
+        atlas_portraits(folder, scene("another"))
+    with pytest.raises(StoreError, match="an atlas is needed, and it holds a result of the study 'survey'"):
+        atlas_portraits(saved(tmp_path), scene("a model"))

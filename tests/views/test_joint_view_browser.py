@@ -55,7 +55,7 @@ def test_head_view_writes_shares_and_norms(
     assert readout.endswith("(layer 2, all heads)")
     caption = shown.locator("figcaption").inner_text()
     assert caption.startswith("joint norm")
-    assert caption.endswith("as a share of its row")
+    assert caption.endswith("as a share of its row · layer 2, all heads")
     assert ("residual" in caption, "normalised" in caption) == (step != "attention", step == "normalised")
 
 
@@ -85,7 +85,7 @@ def test_model_view_has_one_picture_for_each_layer(
     shown.wait_for_function("document.querySelectorAll('.attlas-table tbody tr').length === 3")
     assert [row[0] for row in cells(shown)] == ["layer 1", "layer 2", "layer 3"]
     assert [row[-1] for row in cells(shown)] == [written(layer.max()) for layer in shares]
-    assert "Every picture is a layer" in shown.locator(".attlas-notice").inner_text()
+    assert "Every picture is a layer" in shown.locator(".attlas-hint").inner_text()
     assert shown.locator(".attlas-readout").inner_text().startswith("layer 3, all heads: strongest link")
 
 

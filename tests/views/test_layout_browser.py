@@ -24,7 +24,8 @@ SIZES = {360: 740, 1280: 900, 1920: 1080, 2560: 1440}
 SENTENCE = reading(
     ("[CLS]", *"The farmer offered apples to the housekeep ##er , because he had too many .".split(), "[SEP]")  # noqa: SIM905
 )
-LONG = reading(tuple(f"word{at}" for at in range(700)))
+LONG = reading(tuple(f"word{at}" for at in range(1_700)))
+RUNNING = 30_000  # pieces
 TARGET = reading(("Le", "fermier", "a", "offert", "des", "pommes", "à", "la", "gouvernante", ".", "[SEP]"))
 
 
@@ -36,6 +37,21 @@ def grouped() -> Strand:
     return Strand(
         made.stream, made.queries, made.keys, made.weights, lengths=made.lengths, query_vectors=made.query_vectors,
         key_vectors=keys, scaling=made.scaling,
+    )  # fmt: skip
+
+
+def running() -> Strand:
+    """A text too long for its weights; how large its numbers are does not matter here, but that there are so many."""
+    text = reading(tuple(f"word{at % 977}" for at in range(RUNNING)))
+    draw = np.random.default_rng(0)
+    vectors = draw.normal(size=(2, 1, 2, RUNNING, 8)).astype(np.float16)
+    at = np.arange(RUNNING, dtype=np.int32)
+    received = draw.exponential(1 / RUNNING, (1, 2, RUNNING)).astype(np.float32)
+    return Strand(
+        Stream.DECODER, text, text, np.zeros((1, 2, 0, 0), np.float32), query_vectors=vectors[0],
+        key_vectors=vectors[1], scaling=(0.3,), sums=np.log(at + 1.0)[None, None].repeat(2, 1).astype(np.float32),
+        seen=np.stack([np.zeros_like(at), at + 1])[None], received=received,
+        coarse=np.tril(draw.uniform(size=(1, 2, 512, 512))).astype(np.float32),
     )  # fmt: skip
 
 
@@ -52,8 +68,9 @@ SCENES: dict[str, Callable[[], Scene]] = {
     "chat": chat,
     "long": lambda: Scene(
         "a model", ("many words",),
-        (strand(queries=LONG, layers=2, heads=3, width=16, vectors=False),),
+        (strand(queries=LONG, layers=1, heads=2, width=16, vectors=False),),
     ),
+    "running": lambda: Scene("a model", ("a very long text",), (running(),)),
 }  # fmt: skip
 
 
@@ -77,7 +94,7 @@ def test_every_view_fills_the_window(kind: str, open_page: Callable[..., Page]) 
         shown.set_viewport_size({"width": width, "height": height})
         for view in KINDS:
             for scheme in ("light", "dark"):
-                shown.evaluate(SHOW, f"view={view}&theme={scheme}")
+                shown.evaluate(SHOW, f"view={view}&theme={scheme}&layer=0")
                 assert shown.locator(".attlas").get_attribute("data-view") == view
                 found = faults(shown)
                 if found:

@@ -345,7 +345,7 @@ def test_a_text_too_long_for_lines_opens_as_a_matrix_and_a_thin_line_stays_visib
     notice = shown.locator(".attlas-notice").inner_text()
     assert "This text has 600 pieces" in notice
     assert "opens as a matrix" in notice
-    assert "each dot is the largest of its cells" in notice
+    assert "each dot is the largest of its cells" in shown.locator(".attlas-hint").inner_text()
     assert shown.locator('button[data-view="matrix"]').get_attribute("aria-pressed") == "true"
 
     left, top, right, bottom = dark_extent(shown)

@@ -17,6 +17,7 @@ from serving import HOSTILE, TEXT, look, running
 from attlas.views import Scene
 from attlas.views.question import Question
 from attlas.views.server import Server
+from attlas.views.telling import start_of
 from browsers import Tabs
 
 if TYPE_CHECKING:
@@ -298,3 +299,25 @@ def test_a_server_that_is_gone_is_one_sentence(tabs: Tabs) -> None:
     opened.wait(lambda: "attlas does not answer" in opened.page.locator(".attlas-refusal").inner_text())
     opened.complaints = [each for each in opened.complaints if "ERR_CONNECTION_REFUSED" not in each]
     opened.close()
+
+
+def test_every_text_opens_where_it_has_most_to_show_until_a_head_is_chosen(tabs: Tabs, server: Server) -> None:
+    starts = {text: start_of(look(Question("one", text))) for text in (f"{TEXT} {more}" for more in "abcdefgh")}
+    (first, start), (second, other) = next(
+        (one, two) for one in starts.items() for two in starts.items() if one[1]["layer"] != two[1]["layer"]
+    )
+    made = Opened(tabs, server, "#view=head")
+
+    def shown() -> tuple[int, list[int]]:
+        pressed = made.page.locator("[data-head][aria-pressed=true]").all()
+        layer = made.page.locator("select[data-name=layer]").input_value()
+        return int(layer), [int(chip.get_attribute("data-head") or -1) for chip in pressed]
+
+    made.ask(first)
+    assert shown() == (start["layer"], start["heads"])
+    made.ask(second)
+    assert shown() == (other["layer"], other["heads"]), "nobody has chosen the head of the text before"
+    made.page.locator("[data-heads=all]").click()
+    made.ask(first)
+    assert shown() == (other["layer"], [0, 1, 2, 3]), "and now somebody has"
+    made.close()

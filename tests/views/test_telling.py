@@ -124,6 +124,10 @@ def test_a_page_opens_there_unless_something_is_chosen(open_page: Callable[..., 
     ).first.click()
     assert "Opened at" not in shown.locator(".attlas-notice").inner_text()
 
+    shown = open_page(page([made]), instead=shown)
+    shown.evaluate("location.hash = 'view=text'")
+    shown.wait_for_function("() => document.querySelector('.attlas').dataset.view === 'text'")
+    assert shown.locator("select[data-name=layer]").input_value() == str(start["layer"]), "an address without a head"
     shown = open_page(page([made]), "layer=2", instead=shown)
     assert len(shown.locator("[data-head][aria-pressed=true]").all()) == 5, "a choice is a choice"
     shown = open_page(page([made], kind="model"), instead=shown)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from benchmarks.invented_atlas import invented
-from made_up_sites import COMMAND, FOUR, ONE, Open
+from made_up_sites import COMMAND, FOUR, ONE, REMARK, Open
 
 from attlas.website import write_site
 from browsers import Heard, Tabs
@@ -38,7 +38,7 @@ def one(one_tables: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) ->
     for page, title in (("tiny/texts/0.html", "the viewer"), ("tiny/survey/report.html", "a study")):
         (folder / page).parent.mkdir(parents=True, exist_ok=True)
         (folder / page).write_text(f"<!doctype html><title>{title}</title><p>{title}", encoding="utf-8")
-    write_site(one_tables, folder, command=COMMAND, version="0.1.0", year="2026")
+    write_site(one_tables, folder, command=COMMAND, version="0.1.0", year="2026", remarks=[REMARK])
     return folder
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 ONE = Shape(models=1, layers=6, heads=12, figures=20)
 FOUR = Shape(models=4, layers=4, heads=6, figures=12, streams=("encoder", "decoder"), key_heads=2, seed=1)
 COMMAND = "attlas atlas sample --out FOLDER"
+REMARK = "tiny was read on other texts by one study than by another: sample and a poem."
 Open = Callable[..., "Page"]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from made_up_sites import COMMAND, Open, go
+from made_up_sites import COMMAND, REMARK, Open, go
 
 from attlas.ids import paper_label
 
@@ -190,7 +190,7 @@ def test_examples_show_weights_and_open_in_the_viewer(one: Path, one_tables: dic
         assert spans.nth(example["query"]).get_attribute("class") == "query"
     page.locator(".example .open").first.click()
     page.wait_for_function("() => document.title === 'the viewer'")
-    assert page.url.endswith("/tiny/texts/0.html#view=head&stream=encoder&layer=0&head=2&unit=word")
+    assert page.url.endswith("/tiny/texts/0.html#view=head&stream=encoder&layer=0&head=2&heads=2&unit=word")
 
 
 def test_neighbours_by_keys_and_links(one: Path, open_site: Open) -> None:
@@ -333,8 +333,10 @@ def test_the_card_tells_what_was_run(one: Path, one_tables: dict[str, Any], open
     text = page.locator("main").inner_text()
     for row in rows(one_tables["sources"]):
         assert row["command"] in text
-    for piece in ("0.1.0", "sample", "no bitext was given", "@misc{attlas-tiny", COMMAND, "1,000,000"):
+    for piece in ("0.1.0", "sample", "no bitext was given", "@misc{attlas-tiny", "year = {2026}", COMMAND,
+                  "1,000,000", "6 layers of 12 heads", REMARK):  # fmt: skip
         assert piece in text
+    assert not re.search(r"\dT\d\d:", page.locator("#studies").inner_text()), "times as people write them"
     assert page.locator("#studies a").first.get_attribute("href") == "./tiny/survey/report.html"
 
 
@@ -357,6 +359,15 @@ def test_tables_and_pictures_are_taken_along(one: Path, one_tables: dict[str, An
     with page.expect_download() as download:
         page.locator(".export-menu").get_by_role("button", name="PDF", exact=True).first.click()
     assert Path(download.value.path()).read_bytes().startswith(b"%PDF-1.4")
+
+
+def test_maps_that_are_compared_are_saved_one_by_one(four: Path, open_site: Open) -> None:
+    page = open_site(four, "#compare/tiny/small")
+    page.locator(".export summary").click()
+    page.wait_for_selector(".export-menu .row")
+    rows = page.locator(".export-menu .row", has=page.get_by_role("button", name="SVG"))
+    assert [row.split("\n")[0] for row in rows.all_inner_texts()] == ["tiny", "small"]
+    assert "Heads of tiny by what they do" in saved(page, "SVG")
 
 
 def test_every_page_has_something_to_take_along(four: Path, open_site: Open) -> None:

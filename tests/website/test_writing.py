@@ -14,6 +14,7 @@ from benchmarks.invented_atlas import ROLES, Shape, invented
 from made_up_sites import FOUR
 
 from attlas.errors import StoreError
+from attlas.evidence.roles import ROLES as KNOWN_ROLES
 from attlas.website import address, write_site
 from attlas.website.packing import unpacked
 from attlas.website.searching import words_of
@@ -216,3 +217,20 @@ def test_addresses_name_heads_as_people_do() -> None:
 
 def test_roles_of_the_made_up_atlas_are_all_used(one_tables: dict[str, Any]) -> None:
     assert {row["role"] for row in rows(one_tables["portraits"])} >= {role for role, *_ in ROLES}
+
+
+def test_what_does_nothing_is_not_found_as_what_matters(tmp_path: Path) -> None:
+    """Both are told of a head that was cut; each is asked for by the words of its own role."""
+    place = {"model": "tiny", "stream": "encoder", "layer": 0, "study": "cutting", "corpus": "", "part": "without"}
+    told = [{**place, "head": head, "order": 0, "role": role, "strength": 0.5, "quantity": role,
+             "sentence": f"sentence {head}"} for head, role in enumerate(("needed", "dormant"))]  # fmt: skip
+    figures = [{**row, "title": row["quantity"], "kind": "share", "value": 0.5} for row in told]
+    roles = [{"role": role.key, "title": role.title, "meaning": role.meaning, "terms": role.terms, "order": order}
+             for order, role in enumerate(KNOWN_ROLES.values())]  # fmt: skip
+    models = {"model": ["tiny"], "stream": ["encoder"], "layers": [1], "heads": [2]}
+    listed = {"heads": figures, "portraits": told, "roles": roles}
+    write_site({"models": models, **{name: pa.Table.from_pylist(own) for name, own in listed.items()}}, tmp_path)
+    groups = data(tmp_path, "search/index")["groups"]
+    terms = {group["quantity"]: {*group["terms"], *group["words"]} for group in groups}
+    assert "matters" in terms["needed"] - terms["dormant"]
+    assert "nothing" in terms["dormant"] - terms["needed"]

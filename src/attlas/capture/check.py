@@ -25,8 +25,8 @@ from attlas.capture.instruments import Fold, Recorder
 from attlas.errors import CapabilityError
 from attlas.ids import Site, Stream
 from attlas.models import AttentionCall, Batch
+from attlas.models.adopting import attentions, probing_inputs
 from attlas.models.hooks import Hooks
-from attlas.models.opening import attentions, probing_inputs
 from attlas.models.sites import output_bias, output_matrix
 
 if TYPE_CHECKING:
@@ -79,14 +79,14 @@ def prove(subject: Subject) -> None:
         outputs["plain"] = output_of(subject.model(**inputs))
 
     def run_watched() -> None:
-        with subject.use(recorder), _rebuilding(subject) as rebuilt:
+        with subject.use(recorder), rebuilding(subject) as rebuilt:
             outputs["watched"] = output_of(subject.model(**inputs))
         errors.update(rebuilt)
 
     with torch.no_grad():
         subject.together([run_plainly, run_watched])
     plain, watched = outputs["plain"], outputs["watched"]
-    tolerance = TOLERANCE * _scale(subject, plain)
+    tolerance = TOLERANCE * scale_of(subject, plain)
     if not torch.allclose(plain, watched, atol=tolerance, equal_nan=True):
         raise CapabilityError(
             f"{subject.name}: its output changes while it is watched, so nothing we measure would hold"
@@ -110,7 +110,8 @@ def examine(
     >>> all(finding.passed is not False for finding in examine(load()))
     True
     """
-    from attlas.capture.asking import Patient, answers
+    from attlas.capture.asking import answers
+    from attlas.capture.patient import Patient
     from attlas.capture.tiny import examine_twin
 
     findings = answers(Patient(subject), full=full, advance=advance)
@@ -133,23 +134,40 @@ def output_of(result: Any) -> Tensor:
     return output
 
 
-def _batch(subject: Subject, *, brief: bool = False, pad_left: bool = False) -> Batch:
+def texts_for(subject: Subject, *, brief: bool = False, pad_left: bool = False) -> Batch:
+    """The texts that a model is asked by, with translations where it translates; ``brief`` ones are of a few pieces.
+
+    >>> from attlas.capture import load
+    >>> texts_for(load(), brief=True).size
+    2
+    """
     texts, targets = BRIEF if brief else (TEXTS, TARGETS)
     if subject.pieces.translating:
         return subject.batch(list(zip(texts, targets, strict=True)), pad_left=pad_left)
     return subject.batch(texts, pad_left=pad_left)
 
 
-def _real(output: Tensor, batch: Batch) -> Tensor:
-    """Output at real positions only; what a model writes at padding is nobody's business."""
+def at_real_pieces(output: Tensor, batch: Batch) -> Tensor:
+    """Output at real pieces only; what a model writes at padding is nobody's business.
+
+    >>> from attlas.capture import load
+    >>> batch = texts_for(load(), brief=True)
+    >>> batch.inputs["input_ids"].shape, at_real_pieces(torch.ones(2, 5, 3), batch).shape
+    (torch.Size([2, 5]), torch.Size([9, 3]))
+    """
     side = batch.target if batch.target is not None else batch.source
     assert side is not None
     return output[side.real] if output.shape[:2] == side.real.shape else output
 
 
-def _scale(subject: Subject, output: Tensor) -> float:
+def scale_of(subject: Subject, output: Tensor) -> float:
     """Deviations are judged against the size of the output and the precision of its number format, or that of the
-    products inside where weights are packed into few bits; a tenth of the output is a fault in any format."""
+    products inside where weights are packed into few bits; a tenth of the output is a fault in any format.
+
+    >>> from attlas.capture import load
+    >>> scale_of(load(), torch.tensor([3.0, -4.0]))
+    4.0
+    """
     precision = min(max(1.0, _unit(subject) / torch.finfo(torch.float32).eps), 0.1 / TOLERANCE)
     return max(1.0, float(output.detach().abs().max())) * precision
 
@@ -190,7 +208,7 @@ def eager_weights(subject: Subject, batch: Batch) -> dict[Site, Tensor]:
     torch.Size([1, 12, 4, 4])
     """
     with subject.seam.alone(), as_library(subject.model, "eager"), torch.no_grad():
-        return reported(subject.run(batch, output_attentions=True), batch, _one(subject))
+        return reported(subject.run(batch, output_attentions=True), batch, room_of_one(subject))
 
 
 def reported(result: Any, batch: Batch, room: float = 1e-3) -> dict[Site, Tensor]:
@@ -256,26 +274,45 @@ class LargestScore:
 
 def _sums_to_one(weights: Tensor, subject: Subject) -> bool:
     sums = weights.float().sum(-1)
-    if _has_sinks(subject):
-        return bool((sums <= 1 + _one(subject)).all())
-    return bool((sums - 1).abs().max() <= _one(subject))
+    if has_sinks(subject):
+        return bool((sums <= 1 + room_of_one(subject)).all())
+    return bool((sums - 1).abs().max() <= room_of_one(subject))
 
 
-def _has_sinks(subject: Subject) -> bool:
+def has_sinks(subject: Subject) -> bool:
+    """Whether a model has learned sinks, which take their part of every row.
+
+    >>> from attlas.capture import load
+    >>> has_sinks(load())
+    False
+    """
     return any(hasattr(module, "sinks") for module in subject.seam.sites)
 
 
-def _one(subject: Subject) -> float:
-    """How far from one a row may be, in the model's number format."""
+def room_of_one(subject: Subject) -> float:
+    """How far from one a row of weights may be, in the model's number format.
+
+    >>> from attlas.capture import load
+    >>> room_of_one(load())
+    0.001
+    """
     return max(1e-3, 4 * torch.finfo(subject.model.dtype).eps)
 
 
 @contextmanager
-def _rebuilding(
+def rebuilding(
     subject: Subject, batch: Batch | None = None, guarded: Callable[[Any], Any] = lambda do: do
 ) -> Iterator[dict[Site, float]]:
     """Compare what each output projection gives with what weights, values and W_O give; largest error by site.
-    ``guarded`` is put around what is done during the pass."""
+    ``guarded`` is put around what is done during the pass.
+
+    >>> from attlas.capture import load
+    >>> subject = load()
+    >>> with torch.no_grad(), rebuilding(subject) as errors:
+    ...     _ = subject.run(texts_for(subject, brief=True))
+    >>> len(errors), max(errors.values()) < 1e-4
+    (6, True)
+    """
     errors: dict[Site, float] = {}
     calls: list[tuple[Site, Tensor]] = []
 

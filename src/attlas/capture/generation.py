@@ -24,7 +24,7 @@ from attlas.corpora.limits import in_force
 from attlas.errors import CapabilityError, TextError
 from attlas.ids import Site, Stream
 from attlas.models import AttentionCall
-from attlas.text import Document, Passage, Segmentation
+from attlas.text import Document, Passage, Segmentation, named_blank
 
 if TYPE_CHECKING:
     from attlas.capture.subject import Subject
@@ -253,4 +253,4 @@ def _segmentation(subject: Subject, ids: list[int]) -> Segmentation:
 
 def _readable(tokenizer: Any, piece: str) -> str:
     text: str = tokenizer.convert_tokens_to_string([piece])
-    return text.strip() or "␣"
+    return text.strip() or named_blank(text)

@@ -20,8 +20,8 @@ from attlas.capture.instruments import Fold
 from attlas.errors import CapabilityError
 from attlas.ids import HeadId, Site
 from attlas.models import AttentionCall, Opened, cut
+from attlas.models.adopting import adopt, probing_inputs
 from attlas.models.fingerprints import fingerprint
-from attlas.models.opening import adopt, probing_inputs
 
 if TYPE_CHECKING:
     from attlas.capture.subject import Subject

@@ -23,7 +23,7 @@ from attlas.corpora.limits import in_force
 from attlas.errors import TextError
 from attlas.ids import Site
 from attlas.models import AttentionCall
-from attlas.models.opening import probing_inputs
+from attlas.models.adopting import probing_inputs
 
 if TYPE_CHECKING:
     from attlas.capture.subject import Subject

@@ -16,8 +16,9 @@ from torch import Tensor
 
 from attlas.errors import CapabilityError
 from attlas.ids import Site, Stream, paper_label
+from attlas.models.adopting import probing_inputs
 from attlas.models.circuits import Circuits, find_circuits
-from attlas.models.opening import probing_inputs
+from attlas.text import named_blank
 from attlas.views.saying import Saying, Told
 
 if TYPE_CHECKING:
@@ -149,7 +150,8 @@ def _names(subject: Subject, ids: list[int]) -> list[str]:
         elif index in tokenizer.all_special_ids or piece.startswith("##"):
             shown.append(piece)
         else:
-            shown.append(tokenizer.convert_tokens_to_string([piece]).strip() or "␣")
+            text = tokenizer.convert_tokens_to_string([piece])
+            shown.append(text.strip() or named_blank(text))
     return shown
 
 

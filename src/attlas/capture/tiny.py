@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
-from attlas.capture.asking import QUESTIONS, Patient, answers, compared, said
-from attlas.capture.check import TARGETS, TEXTS, Finding, _real, output_of
+from attlas.capture.asking import QUESTIONS, answers, compared, said
+from attlas.capture.check import TARGETS, TEXTS, Finding, at_real_pieces, output_of
 from attlas.capture.look import as_passage
+from attlas.capture.patient import Patient
 from attlas.models import Pieces
 from attlas.models.shrinking import tiny, with_attention, words
 
@@ -63,7 +64,7 @@ def twins_of(subject: Subject) -> Twins:
     batch = pieces.batch(pieces.encode_all([as_passage(text) for text in texts]))
     options = {"use_cache": False} if batch.target is not None else {}
     with torch.no_grad():
-        plain, known = (_real(output_of(each(**batch.inputs, **options)), batch) for each in (model, eager))
+        plain, known = (at_real_pieces(output_of(each(**batch.inputs, **options)), batch) for each in (model, eager))
     return Twins(model, eager, tokenizer, plain, known)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,9 +13,11 @@ from attlas.corpora.limits import Limits, limits_of
 from attlas.errors import CapabilityError
 from attlas.ids import Stream
 from attlas.models import bundled
+from attlas.text import Document
 
 if TYPE_CHECKING:
     from attlas.capture import Capture, Subject
+    from attlas.models import AttentionCall
     from attlas.views.card import Card
     from attlas.views.question import Question
     from attlas.views.scene import Scene
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
 
 ROOM = 2  # models that stay open
 UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1, "bytes"))
+BEGINNING = 300  # letters by which the time of a look is told
+WRITING = 3  # passes over one new piece take as long as one over so many letters
+PER_WEIGHT = 8e-9  # seconds that keeping a weight takes
 TRANSLATED = 200  # pieces that a translation may have where nobody has said it
 
 
@@ -89,7 +95,7 @@ def look(
     if translating:
         del subject  # which is opened again if it was opened without a head that writes
         subject = shelf.get(question.model, "seq2seq")
-    with _drawn(question.seed) as options, _told(subject, writing) as more:
+    with _drawn(question.seed) as options, _told(subject, writing, translating=translating) as more:
         captured = subject.look_generating(text, max_new_pieces=write, **options, **more)
     return captured if joint is None else subject.look(*captured.passage.documents, joint=steps)
 
@@ -119,12 +125,12 @@ def chat_prompt(subject: Subject, text: str, system: str = "") -> str:
 
 
 def room_told(shelf: Shelf, question: Question) -> str:
-    """How much a look at a text will take, in a sentence, before it is taken.
+    """How much a look at a text will take, in memory and in time, before it is taken.
 
     >>> from attlas.capture import load
     >>> from attlas.views.question import Question
     >>> room_told(Shelf(lambda name, task_head: load()), Question("any", "The farmer slept."))
-    'Reading 6 pieces with 72 heads: 2,592 weights (10 kB).'
+    'Reading 6 pieces with 72 heads: 2,592 weights (10 kB), in about 1 s.'
     """
     from attlas.capture import as_passage
 
@@ -135,7 +141,25 @@ def room_told(shelf: Shelf, question: Question) -> str:
     heads = sum(subject.heads(site) for site in subject.sites)
     cells = pieces**2 * heads
     size = next(f"{4 * cells / one:,.0f} {name}" for one, name in UNITS if 4 * cells >= one)
-    return f"Reading {pieces:,} pieces with {heads} heads: {cells:,} weights ({size})."
+    seconds = _seconds(subject, text, source.length, question.write, cells)
+    return f"Reading {pieces:,} pieces with {heads} heads: {cells:,} weights ({size}), in about {seconds}."
+
+
+def _seconds(subject: Subject, text: str, read: int, write: int, cells: int) -> str:
+    """How long a look may take here and now, by one at the beginning of the text; where the model says something, it
+    reads once more for that. Writing a piece is one more pass, of which most does not depend on how much it reads."""
+    from attlas.capture.saying import saying
+
+    shorter = text[:BEGINNING]
+    began = time.perf_counter()
+    capture = subject.look(shorter, shorter if subject.pieces.translating else None)
+    looked = time.perf_counter() - began
+    passes = 1 if saying(subject, capture) is None else 2
+    said = time.perf_counter() - began - looked
+    begun = subject.pieces.length(Document.from_text(shorter))
+    expected = looked * (passes * read / begun + write / WRITING) + said + cells * PER_WEIGHT
+    figures = max(1.0, float(f"{expected:.1g}"))
+    return f"{figures / 60:.0f} min" if figures > 100 else f"{figures:.0f} s"
 
 
 @contextmanager
@@ -152,25 +176,34 @@ def _drawn(seed: int | None) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def _told(subject: Subject, writing: Writing | None) -> Iterator[dict[str, Any]]:
-    """The options of a generation that tells of every piece, and stops when that is wished."""
+def _told(subject: Subject, writing: Writing | None, *, translating: bool) -> Iterator[dict[str, Any]]:
+    """The options of a generation that tells of every piece and of where it looked, and stops when that is wished."""
     if writing is None:
         yield {}
         return
     import torch
 
+    from attlas.capture import Fold, Selection
+
     begun: list[int] = []
+    step: list[torch.Tensor] = []  # what the last query looked at, in each layer that was run since the last piece
 
     def watch(ids: torch.Tensor, _scores: Any, **_more: Any) -> torch.Tensor:
         begun.append(ids.shape[1])
         written = ids[0, begun[0] - 1 :]
         text = subject.pieces.tokenizer.decode(written, skip_special_tokens=True)
-        stopped = not writing.grow(text, len(written))
+        looked = torch.stack(step).mean(0).numpy() if step and len({len(row) for row in step}) == 1 else None
+        step.clear()
+        stopped = not writing.grow(text, len(written), looked)
         return torch.full((len(ids),), stopped, dtype=torch.bool, device=ids.device)
+
+    def take(call: AttentionCall) -> None:
+        step.append(call.weights()[0, :, -1].float().mean(0).cpu())
 
     writing.begin()
     try:
-        yield {"stopping_criteria": [watch]}
+        with subject.use(Fold(take, Selection(streams={Stream.CROSS if translating else Stream.DECODER}))):
+            yield {"stopping_criteria": [watch]}
     finally:
         writing.end()
 
@@ -251,7 +284,7 @@ def check_card(shelf: Shelf, card: Card, names: Sequence[str]) -> None:
         ...
     attlas.errors.StoreError: this card is of tiny, not of another; give the card of the model that is shown
     """
-    from attlas.models.opening import HEADS
+    from attlas.models.classes import HEADS
 
     card.require([bundled.resolve(name)[0] for name in names])
     for name in names:

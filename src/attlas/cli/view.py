@@ -53,6 +53,9 @@ class Shown:
         ),
     ] = None
     survey: Annotated[Path | None, Help("A survey folder of this model, to sort heads by its figures.")] = None
+    atlas: Annotated[
+        Path | None, Help("An atlas with this model: what it says of a head stands beside the head's number.")
+    ] = None
     card: Annotated[
         Path | None, Help("A folder of attlas faith for this model: its card is shown above the picture.")
     ] = None
@@ -87,6 +90,7 @@ class Shown:
             ("measure", self.measure != "weight"),
             ("heads", self.heads is not None),
             ("survey", self.survey is not None),
+            ("atlas", self.atlas is not None),
         ):
             if given:
                 raise CapabilityError(
@@ -121,17 +125,17 @@ def command(
     from attlas.models.bundled import resolve
     from attlas.views import write_page
     from attlas.views.card import read_card
-    from attlas.views.figures import survey_figures, survey_portraits
+    from attlas.views.figures import atlas_portraits, survey_figures, survey_portraits
     from attlas.views.page import check_kind, require_file
-    from attlas.views.question import Question
+    from attlas.views.question import Question, require_seen
 
     check_kind(kind)
     shown.check()
     allowed = look_limits(limits)
     held = None if shown.card is None else read_card(shown.card)
     read = _text(text, file)
-    if not read.strip():
-        raise TextError("the text is empty; give at least one word")
+    for given in (read, *(other for other in (second, against) if other is not None)):
+        require_seen(given)
     if out is not None:
         require_file(out)
     shelf = Shelf(partial(load, **opening.options))
@@ -167,6 +171,8 @@ def command(
     if shown.survey is not None:
         scenes[0] = scenes[0].with_figures(survey_figures(shown.survey, scenes[0]))
         scenes[0] = scenes[0].with_portraits(survey_portraits(shown.survey))
+    if shown.atlas is not None:
+        scenes[0] = scenes[0].with_portraits(atlas_portraits(shown.atlas, scenes[0]))
     selection = {} if shown.measure == "weight" else {"measure": shown.measure}
     path = write_page(out or Path(f"view-{slug(scenes[0].model)}.html"), scenes, kind=kind, card=held, **selection)
     shapes = "; ".join(

@@ -28,7 +28,7 @@ from attlas.corpora.naming import SAMPLE, streams_only
 from attlas.corpora.sample import read_sample
 from attlas.corpora.sniffing import sniff
 from attlas.corpora.source import Readable, Source, member_names, open_members, open_source
-from attlas.errors import CorpusError
+from attlas.errors import CorpusError, OptionError
 from attlas.text import Document
 
 _ANNOTATIONS = tuple(field.name for field in fields(Document) if field.default is None)
@@ -308,7 +308,7 @@ def _refuse_options(format: str, given: Iterable[str]) -> None:
     for option in given:
         knowing = [known.name for known in formats().values() if option in known.options]
         if format not in knowing:
-            raise CorpusError(f"the option {option!r} is for {listed(knowing, 'and')}, not for {format}")
+            raise OptionError(option, f"the option {option!r} is for {listed(knowing, 'and')}, not for {format}")
 
 
 def _read_sample() -> Corpus:

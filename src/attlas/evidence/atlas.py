@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from attlas.errors import StoreError
 from attlas.evidence.finding import Index, find
 from attlas.evidence.head import Head, head_named
+from attlas.evidence.remarks import remarks_on
 from attlas.evidence.searching import Hit, Line, lines_of, search
-from attlas.pages.prose import count_of, listed
+from attlas.pages.prose import count_of
 from attlas.store import Manifest, Result, versions_here
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ class Atlas:
         self._lines: list[Line] | None = None
 
     @classmethod
-    def of(cls, tables: Mapping[str, pa.Table]) -> Atlas:
-        """An atlas of these tables, in memory.
+    def of(cls, tables: Mapping[str, pa.Table], *, command: str = "") -> Atlas:
+        """An atlas of these tables, in memory; ``command`` is the line that makes it again.
 
         >>> from attlas.evidence.example import example
         >>> Atlas.of(example().tables).models
@@ -52,7 +53,7 @@ class Atlas:
         """
         models = list(dict.fromkeys(tables["models"]["model"].to_pylist()))
         sources = sorted(filter(None, tables["sources"]["fingerprint"].to_pylist()))
-        plan = {"study": STUDY, "options": {}, "sources": sources}
+        plan = {"study": STUDY, "options": {"command": command} if command else {}, "sources": sources}
         corpora = dict.fromkeys(filter(None, tables["sources"]["corpus"].to_pylist()))
         manifest = Manifest(
             STUDY, plan, versions_here(), {"name": ", ".join(models)}, {"name": ", ".join(corpora)},
@@ -86,6 +87,16 @@ class Atlas:
         return list(dict.fromkeys(self.tables["models"]["model"].to_pylist()))
 
     @property
+    def command(self) -> str:
+        """The line that makes it again; empty where it was made in Python.
+
+        >>> from attlas.evidence.example import example
+        >>> Atlas.of(example().tables, command="attlas atlas join tiny --out atlas").command
+        'attlas atlas join tiny --out atlas'
+        """
+        return str(self.result.manifest.plan.get("options", {}).get("command", ""))
+
+    @property
     def remarks(self) -> list[str]:
         """What to know before its figures are compared: other versions, other texts.
 
@@ -93,28 +104,7 @@ class Atlas:
         >>> example().remarks
         []
         """
-        from attlas.evidence.gathering import opened_as
-
-        sources, told = self.tables["sources"].to_pylist(), []
-        versions = sorted({row["version"] for row in sources} - {""})
-        if len(versions) > 1:
-            told.append(
-                f"The figures are of attlas {listed(versions)}; a definition may have changed between them."
-            )  # fmt: skip
-        for row in self.tables["models"].to_pylist():
-            classes = list(opened_as(row))
-            words = (
-                f"{row['model']} was opened as {listed(classes)}, with a task head and without: taken for one model."
-            )
-            if len(classes) > 1 and words not in told:
-                told.append(words)
-        for model in self.models:
-            corpora = list(dict.fromkeys(row["corpus"] for row in sources if row["model"] == model))
-            if len(corpora) > 1:
-                told.append(
-                    f"{model} was read on other texts by one study than by another: {listed(corpora)}."
-                )  # fmt: skip
-        return told
+        return list(remarks_on(self.tables["sources"].to_pylist(), self.tables["models"].to_pylist()))
 
     def to_pandas(self, name: str = "heads") -> pd.DataFrame:
         """A table as a data frame, that of all heads if none is named.
@@ -144,7 +134,7 @@ class Atlas:
         return head_named(self, label, model, stream)
 
     def find(self, question: str) -> list[Head]:
-        """The heads whose figures are so, by a question such as ``obj > .5 and not first > .5``.
+        """The heads whose figures are so, by a question such as ``obj > .5 and not cls > .5``.
 
         Conditions compare a quantity with a number or with another quantity (``>``, ``>=``, ``<``, ``<=``), or ask
         for ``layer`` (from 1), ``model:NAME``, ``stream:NAME`` or ``role:NAME``; they are joined by ``and``, ``or``,

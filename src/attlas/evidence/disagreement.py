@@ -1,7 +1,8 @@
 """Where two studies call a head different things, as a sentence that tells both.
 
 Each study calls a head by the strongest of its own sentences on what the head does or where it rests. Two that call
-it by roles which do not go together disagree; both may be right, each about what it has asked.
+it by roles which do not go together disagree; both may be right, each about what it has asked. What a head does is
+told before where it rests.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ PARTS = ("does", "rests")
 
 def disagreements(portraits: pa.Table) -> Iterator[dict[str, Any]]:
     """The disagreements about all heads, from the table of portraits, whose rows are in order."""
-    names = [*PLACE, "study", "role", "quantity", "corpus", "sentence", "claims"]
+    names = [*PLACE, "study", "role", "part", "quantity", "corpus", "sentence", "claims"]
     by_head: dict[tuple[Any, ...], dict[str, int]] = defaultdict(dict)
     part = portraits["part"].cast(pa.string())
     told = portraits.filter(compute.is_in(part, pa.array(PARTS)))
@@ -33,7 +34,10 @@ def disagreements(portraits: pa.Table) -> Iterator[dict[str, Any]]:
     taken = [at for studies in by_head.values() if len(studies) > 1 for at in studies.values()]
     rows = dict(zip(taken, told.select(names).take(pa.array(taken, pa.int64())).to_pylist(), strict=True))
     for place, studies in by_head.items():
-        for one, other in combinations((rows[at] for at in studies.values() if at in rows), 2):
+        told_of = sorted(
+            (rows[at] for at in studies.values() if at in rows), key=lambda row: PARTS.index(row["part"])
+        )
+        for one, other in combinations(told_of, 2):
             if not _known(one["role"]).agrees(_known(other["role"])):
                 yield {
                     **dict(zip(PLACE, place, strict=True)),

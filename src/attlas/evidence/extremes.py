@@ -56,6 +56,10 @@ def _held_against(row: Mapping[str, Any]) -> tuple[bool, float | str]:
     return False, math.nan
 
 
+def _called(stream: str) -> str:
+    return "cross-attention" if stream == "cross" else stream
+
+
 def _told(
     figure: Figure, columns: Mapping[str, NDArray[Any]], at: int, heads: int, row: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
@@ -68,7 +72,7 @@ def _told(
     told, start, end, against, *_ = in_numbers(
         figure.kind, {"value": value, "low": low, "high": high, "chance": level}
     )  # fmt: skip
-    label = paper_label(row["layer"], row["head"])
+    label, stream = paper_label(row["layer"], row["head"]), _called(row["stream"])
     claims = [
         {"kind": "smallest" if below else "largest", "column": "first_half"},
         {"kind": "value", "column": "second_half", "value": value},
@@ -78,7 +82,7 @@ def _told(
     yield {
         **{name: row[name] for name in ("stream", "layer", "head", "role", "strength", "quantity")},
         "value": value, "low": low, "high": high, "chance": level,
-        "sentence": f"Of all {heads} heads of the {row['stream']}, {label} has the {'least' if below else 'most'} of "
+        "sentence": f"Of all {heads} heads of the {stream}, {label} has the {'least' if below else 'most'} of "
                     f"“{figure.title}” on one half of the texts; on the other half it has {told} (on all texts "
                     f"{interval(start, end)}; held against {against})",
         "claims": json.dumps(claims),

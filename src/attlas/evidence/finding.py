@@ -44,6 +44,7 @@ _TOKEN = re.compile(
 _WORDS = ("and", "or", "not")
 _DEEP = 50  # brackets in each other
 _NEAR = 5
+_LISTED = 12  # models, streams or roles that are told of
 
 Mask = NDArray[np.bool_]
 Numbers = NDArray[np.float64]
@@ -123,6 +124,8 @@ def find(index: Index, question: str) -> list[Head]:
         ...
     attlas.errors.AttlasError: no figure is called 'previus' (at letter 1 of the question); near it: previous
     """
+    if not isinstance(question, str):
+        raise AttlasError(f"a question is text, such as 'previous > .5', not {type(question).__name__}")
     reader = _Reader(index, list(_tokens(question)), question)
     mask = reader.question()
     reader.end()
@@ -214,8 +217,11 @@ class _Reader:
             same = same or {name for name in known if wanted in name.lower()}
             mask = np.array([name in same for name in of_all], bool)
         if not mask.any():
-            near = _near(token.text, known)
-            raise self.wrong(f"no head here has the {token.about} {token.text!r}", token, near)
+            there = sorted(known)
+            told = ", ".join(there[:_LISTED]) + (f" and {len(there) - _LISTED} more" if len(there) > _LISTED else "")
+            raise self.wrong(
+                f"no head here has the {token.about} {token.text!r}", token, f"there are: {told or 'none'}"
+            )
         return mask
 
     def figures(self, token: Token, upward: bool) -> list[Numbers]:
@@ -227,7 +233,9 @@ class _Reader:
         exact = [key for key in keys if key[0] == name]
         found = exact or [key for key in keys if key[0].startswith(f"{name}.")]
         if not found:
-            raise self.wrong(f"no figure is called {token.text!r}", token, _near(name, {key[0] for key in keys}))
+            near = near_names(name, {key[0] for key in keys})
+            hint = f"near it: {', '.join(near)}" if near else "the column quantity of to_pandas() has all names"
+            raise self.wrong(f"no figure is called {token.text!r}", token, hint)
         studies = list(dict.fromkeys(key[1] for key in found))
         if len(studies) > 1:
             told = ", ".join(f"{study}/{name}" for study in studies)
@@ -250,18 +258,16 @@ class _Reader:
         if self.at < len(self.tokens):
             raise self.wrong(f"“and” or “or” was expected, not {self.tokens[self.at].text!r}", self.tokens[self.at])
 
-    def wrong(self, what: str, token: Token | None = None, near: list[str] | None = None) -> AttlasError:
+    def wrong(self, what: str, token: Token | None = None, hint: str = "") -> AttlasError:
         at = token.at if token is not None else len(self.whole)
-        return AttlasError(
-            f"{what} (at letter {at + 1} of the question)" + (f"; near it: {', '.join(near)}" if near else "")
-        )
+        return AttlasError(f"{what} (at letter {at + 1} of the question)" + (f"; {hint}" if hint else ""))
 
 
 def _number(text: str) -> float:
     return float(text.replace("−", "-"))
 
 
-def _near(name: str, known: set[str]) -> list[str]:
+def near_names(name: str, known: set[str]) -> list[str]:
     """Names that somebody may have meant."""
     within = [other for other in sorted(known) if len(name) > 2 and name.lower() in other.lower()]
     similar = get_close_matches(name, sorted(known), _NEAR, 0.6)

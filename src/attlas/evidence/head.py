@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from attlas.errors import StoreError
 from attlas.evidence.portraits import role_of
 from attlas.evidence.roles import ROLES
+from attlas.evidence.saying import PARTS
 from attlas.evidence.schemas import PORTRAITS
 from attlas.ids import paper_label, parse_head
 from attlas.pages.prose import count_of, listed
@@ -120,9 +121,23 @@ class Head:
         """
         found = [row for row in self.figures if row["quantity"] == quantity and study in ("", row["study"])]
         if len(found) != 1:
-            about = ", ".join(f"{row['study']} on {row['corpus']}" for row in found) or "none"
-            raise StoreError(f"{self.label} has not one figure {quantity!r}, but {about}; see .figures")
+            raise StoreError(self._not_one(quantity, found))
         return float(found[0]["value"])
+
+    def _not_one(self, quantity: str, found: Sequence[Row]) -> str:
+        """Why a name of a figure is refused: there is none of it, or there are several."""
+        from attlas.evidence.finding import near_names
+
+        if found:
+            of = listed([f"{row['study']} on {row['corpus']}" for row in found])
+            return f"{self.label} has {len(found)} figures {quantity!r}, of {of}; see .figures"
+        near = near_names(quantity, {row["quantity"] for row in self.figures})
+        return f"{self.label} has no figure {quantity!r}; " + (f"near it: {listed(near)}" if near else "see .figures")
+
+    def _told(self) -> list[Row]:
+        """What is said of it as people read it: first what it does, the strongest of each part first."""
+        order = {part: place for place, part in enumerate(PARTS)}
+        return sorted(self.portrait, key=lambda row: order.get(row["part"], len(order)))
 
     def _rows(self, name: str) -> list[Row]:
         table = self.atlas.tables[name]
@@ -133,7 +148,7 @@ class Head:
         where = "" if len(_streams(self.atlas, self.model)) < 2 else f", {self.stream}"
         lines = [f"{self.label} of {self.model}{where}: {self.called}"]
         titles = PORTRAITS["part"].labels
-        for row in self.portrait[:SHOWN]:
+        for row in self._told()[:SHOWN]:
             lines.append(f"  {titles.get(row['part'], row['part'])}: {row['sentence']}")
         if len(self.portrait) > SHOWN:
             lines.append(f"  and {len(self.portrait) - SHOWN} further sentences in .portrait")
@@ -149,7 +164,7 @@ class Head:
         said = "".join(
             f"<li><i>{html.escape(titles.get(row['part'], row['part']))}</i> {html.escape(row['sentence'])} "
             f"<small>{html.escape(row['study'] or '')}</small></li>"
-            for row in self.portrait
+            for row in self._told()
         )
         but = "".join(f"<p>Two studies disagree: {html.escape(row['sentence'])}.</p>" for row in self.disagreements)
         rows = "".join(

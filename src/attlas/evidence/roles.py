@@ -85,7 +85,7 @@ _ROLES = (
          "Much of its attention rests on periods and commas.", "punctuation period comma full stop", RESTING),
     Role("sink", "sink", "has a sink", "In many texts one piece takes much of its attention and has little to give.",
          "attention sink parked", RESTING),
-    Role("dormant", "does little", "does little", "What it adds is small, or does not matter.",
+    Role("dormant", "does little", "does little", "What it adds is small, or of no use.",
          "nothing dormant idle no-op noop asleep inactive null does nothing", RESTING),
     Role("broad", "spreads evenly", "spreads evenly", "Its attention is almost the same to all.",
          "uniform average even entropy bag"),

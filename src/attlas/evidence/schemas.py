@@ -108,6 +108,7 @@ MATCHES = Schema(
 )  # fmt: skip
 LEFT_OUT = Schema(
     "left_out", "What was given and is not in the atlas, and why.",
+    Column("model", "model", meaning="whose study it is; empty where it is no one model's"),
     Column("given", "given", meaning="a folder, or a study and a model"), Column("reason", "why"),
 )  # fmt: skip
 SCHEMAS = (HEADS, SOURCES, MODELS, ROLES, PORTRAITS, DISAGREEMENTS, STANDS_OUT, ALIKE, MATCHES, LEFT_OUT)

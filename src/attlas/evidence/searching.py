@@ -2,7 +2,8 @@
 
 What is said of heads is searched: a sentence counts where the words asked for stand in it, in the title, meaning or
 terms of its role, or in the corpus and the command of the result that it is from. Every word that is known at all
-must be there; heads come in the order of evidence, which is the strength of the sentence that answers best.
+must be there; heads come in the order of evidence, which is the strength of the sentence that answers best. Those
+of which it is only said that others do alike, or that nothing is to be said, come last.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ _EMPTY = frozenset(
     ]
 )
 Line = tuple[tuple[Any, ...], float, str, dict[str, float]]
+LAST = 0.1  # how much a sentence counts that is about heads alike, or says that there is nothing to say
 SAID, TERM, SOURCE = 1.0, 0.5, 0.3  # how much a word counts: in the sentence or its role's name, near it, elsewhere
 
 
@@ -115,15 +117,18 @@ def lines_of(atlas: Atlas) -> list[Line]:
 
 def _lines_of(atlas: Atlas) -> Iterator[Line]:
     table = atlas.tables["portraits"]
-    columns = [table[name].to_pylist() for name in (*PLACE, "strength", "sentence", "role", "study", "corpus")]
+    columns = [
+        table[name].to_pylist() for name in (*PLACE, "strength", "sentence", "role", "study", "corpus", "part")
+    ]
     sources = {
         (row["model"], row["study"], row["corpus"]): words_of(f"{row['command']} {row['corpus']}")
         for row in atlas.tables["sources"].to_pylist()
     }
     named = {key: words_of(f"{role.title} {role.does}") for key, role in ROLES.items()}
     terms = {key: words_of(f"{role.meaning} {role.terms}") for key, role in ROLES.items()}
-    for *place, strength, sentence, role, study, corpus in zip(*columns, strict=True):
+    for *place, strength, sentence, role, study, corpus, part in zip(*columns, strict=True):
         where = dict.fromkeys(sources.get((place[0], study, corpus), ()), SOURCE)
         where |= dict.fromkeys(terms.get(role, ()), TERM)
         where |= dict.fromkeys([*named.get(role, ()), *words_of(sentence)], SAID)
+        where = {word: LAST * counts for word, counts in where.items()} if part in ("alike", "none") else where
         yield tuple(place), float(strength or 0.0), str(sentence), where

@@ -102,9 +102,7 @@ class Order:
         studies = wanted(None if only is None else names_of(only), names_of(making.get("more") or ()))
         how = {name: making.get(name) for name in ("format", "unit", "target", "label")}
         several = [corpora] if isinstance(corpora, Corpus | str | Path) else list(corpora)
-        texts = [Texts(corpus, how) for corpus in several or ["sample"]]
-        for each in texts:
-            each.read()
+        texts = Texts.all_of(several or ["sample"], how)
         gold = making.get("gold")
         links = {} if gold is None else {"gold": gold, "one_indexed": bool(making.get("one_indexed"))}
         running = {name: making[name] for name in FOR_ALL if making.get(name) is not None}

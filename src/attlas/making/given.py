@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attlas.corpora import Corpus, StreamedCorpus, open_corpus
+from attlas.errors import OptionError
 from attlas.run.setting import Opening, as_corpus, as_subject
 
 if TYPE_CHECKING:
@@ -125,6 +126,35 @@ class Texts:
         if not isinstance(self.given, str | Path):
             return self.given if isinstance(self.given, StreamedCorpus) else self._kept(open_corpus, as_corpus)
         return self._kept(reader, lambda given: reader(given, **self.how))
+
+    @classmethod
+    def all_of(cls, corpora: Sequence[Any], how: Mapping[str, Any]) -> list[Texts]:
+        """Several corpora, each read with those of the options that are for its format; an option that is for none of
+        them is refused.
+
+        >>> Texts.all_of(["sample"], {"label": "binary"})
+        Traceback (most recent call last):
+            ...
+        attlas.errors.OptionError: the option 'label' is for labelled, csv and sst, not for sample
+        """
+        refused: list[OptionError] = []
+        known = [cls(corpus, how)._as_it_takes(refused) for corpus in corpora]
+        for error in refused:
+            if not any(error.option in texts.how for texts in known):
+                raise error
+        return known
+
+    def _as_it_takes(self, refused: list[OptionError]) -> Texts:
+        """The same, read, without the options that are not for it; why they are not is noted."""
+        try:
+            self.read()
+        except OptionError as error:
+            if error.option not in self.how:
+                raise
+            refused.append(error)
+            others = {name: value for name, value in self.how.items() if name != error.option}
+            return Texts(self.given, others)._as_it_takes(refused)
+        return self
 
     def _kept(self, reader: Readers, make: Callable[[Any], Any]) -> Any:
         if reader not in self._read:

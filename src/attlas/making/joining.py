@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from attlas.errors import AttlasError, PlanError, StoreError
@@ -61,7 +60,7 @@ def join_atlas(
     """
     from attlas.making.finishing import finish
 
-    given = [Path(each) for each in folders]
+    given = list(dict.fromkeys(Path(each) for each in folders))
     folder, told = Path(out), progress or Silent()
     left_out: list[dict[str, str]] = []
     found = list(_found(given, left_out))
@@ -76,15 +75,15 @@ def join_atlas(
             told.note(f"{each.folder}: {each.manifest.study} of {each.manifest.model.get('name')}")
             _copy(each, folder)
         line = command or shlex.join(["attlas", "atlas", "join", *map(str, given), "--out", str(folder)])
-        made = finish(folder, told, line)
-    return replace(made, left_out=[*left_out, *made.left_out], remarks=tuple(_remarks(kept)))
+        return finish(folder, told, line, left_out)
 
 
 def _found(given: Sequence[Path], left_out: list[dict[str, str]]) -> Iterator[Found]:
     """The results in folders, each opened and so held against its checksums; what is none is noted."""
     for folder in given:
         if not folder.is_dir():
-            left_out.append({"given": str(folder), "reason": "there is no such folder"})
+            reason = "it is no folder" if folder.exists() else "there is no such folder"
+            left_out.append({"given": str(folder), "reason": reason})
             continue
         alone = locate(folder, MANIFEST).is_file() and not is_atlas(folder)
         places = [folder] if alone else list(results_in(folder))
@@ -139,20 +138,3 @@ def _copy(each: Found, folder: Path) -> None:
         corpus = str(each.manifest.corpus.get("name", ""))
         state.add(Outcome(place.name, DONE, "", corpus, each.manifest.seconds))
     state.write(own)
-
-
-def _remarks(kept: Sequence[Found]) -> Iterator[str]:
-    """What a reader should know of results that were not made together: other versions, other corpora."""
-    made = [each.manifest for each in kept if each.manifest.study != EXAMPLES]
-    versions = Counter(manifest.versions.get("attlas", "an unknown version") for manifest in made)
-    if len(versions) > 1:
-        counted = ", ".join(f"{version} ({count})" for version, count in sorted(versions.items()))
-        yield f"the results were made by different versions of attlas: {counted}"
-    corpora: dict[str, dict[str, set[str]]] = {}
-    for manifest in made:
-        names = corpora.setdefault(manifest.study, {}).setdefault(str(manifest.corpus.get("name")), set())
-        names.add(str(manifest.model.get("name")))
-    for study, by_corpus in corpora.items():
-        if len(by_corpus) > 1:
-            said = "; ".join(f"{corpus} ({', '.join(sorted(models))})" for corpus, models in by_corpus.items())
-            yield f"{study} was run on different corpora, so its figures differ by these, too: {said}"

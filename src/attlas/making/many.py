@@ -74,7 +74,9 @@ def make_many(
             raise PlanError("; ".join(f"{name}: {reason}" for name, reason in fallen))
         listed = models if isinstance(models, str | Path) else "models.txt"
         command = command_of([], corpora, making).replace("attlas atlas", f"attlas atlas many {listed}", 1)
-        return replace(finish(folder, progress, command), fallen=tuple(fallen))
+        made = finish(folder, progress, command, [{"given": name, "reason": reason} for name, reason in fallen])
+        left_out = [row for row in made.left_out if (row["given"], row["reason"]) not in fallen]
+        return replace(made, fallen=tuple(fallen), left_out=left_out)
 
 
 def names_in(file: str | Path) -> list[str]:

@@ -11,35 +11,26 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from attlas.measures.tiles import Sums
+from attlas.measures.tiles import Asked, Scored, Sums
 
 _ROWS = 1024  # of scores at a time, where the largest is looked for
 
 
-def attend_by_torch(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    scale: float,
-    mask: Tensor | None,
-    causal: bool,
-    lower: int,
-    logs: int,
-    window: int | None,
-    readers: Tensor | None,
-) -> Sums:
+def attend_by_torch(scored: Scored, value: Tensor, asked: Asked) -> Sums:
     """Sums over keys as :func:`attlas.measures.tiles.attend_in_tiles` has them.
 
     >>> attend_by_torch.__name__
     'attend_by_torch'
     """
+    query, key, scale, mask, causal = scored[:5]
+    lower, logs, window, readers = asked[:4]
     wide, d = value.shape[-1], key.shape[-1]
     last = value[..., wide - logs :]
     times_key = [key * last[..., k, None] for k in range(logs)]  # sums of alpha s c are q . sums of alpha k c
     packed, lse = _efficient(query, key, torch.cat([value, *times_key], dim=-1), scale, mask, causal)
     out, rest = packed[..., :wide], packed[..., wide:]
-    scored = [scale * (query * rest[..., k * d : (k + 1) * d]).sum(-1) for k in range(logs)]
-    logged = torch.stack(scored, dim=-1) - lse[..., None] * out[..., wide - logs :]
+    times_score = [scale * (query * rest[..., k * d : (k + 1) * d]).sum(-1) for k in range(logs)]
+    logged = torch.stack(times_score, dim=-1) - lse[..., None] * out[..., wide - logs :]
     below = None
     if lower:
         kept = None if mask is None else mask & torch.ones_like(mask[:1]).tril()

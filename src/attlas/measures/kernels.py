@@ -19,7 +19,7 @@ from torch import Tensor
 from attlas.measures import device
 from attlas.measures.efficient import attend_by_torch
 from attlas.measures.norms import value_norms
-from attlas.measures.tiles import attend_in_tiles
+from attlas.measures.tiles import Asked, Scored, attend_in_tiles
 from attlas.models import AttentionCall
 
 WINDOW = 8  # pieces to either side that count as near
@@ -170,13 +170,9 @@ def _of_packed(
     one_text = queries == keys
     lower = 2 * measures if one_text and not call.causal else 0
     window = WINDOW if one_text else None
-    given = (query, key, _packed(value, columns, lengths), call.scaling, call.mask, call.causal, lower, measures)
-    if way == "tiles":
-        sums = attend_in_tiles(
-            *given, window, readers, pairs=pairs, softcap=call.softcap, bias=call.bias, sinks=call.sinks
-        )  # fmt: skip
-    else:
-        sums = attend_by_torch(*given, window, readers)
+    scored = Scored(query, key, call.scaling, call.mask, call.causal, call.softcap, call.bias, call.sinks)
+    by_way = attend_in_tiles if way == "tiles" else attend_by_torch
+    sums = by_way(scored, _packed(value, columns, lengths), Asked(lower, measures, window, readers, pairs))
     out, lse = sums.out, sums.lse[..., 0]
     weight, total, position = out[..., v : v + c], out[..., -1], out[..., -2 * measures]
     norm, length, norm_position, length_log = weight, total, position, torch.zeros_like(lse)

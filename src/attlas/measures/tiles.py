@@ -126,36 +126,56 @@ def _ends(marked: Tensor) -> tuple[Tensor, Tensor]:
     return number.argmax(-1) * some, (marked.shape[-1] - number.flip(-1).argmax(-1)) * some
 
 
-def attend_in_tiles(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    scale: float,
-    mask: Tensor | None = None,
-    causal: bool = False,
-    lower: int = 0,
-    logs: int = 1,
-    window: int | None = None,
-    readers: Tensor | None = None,
-    *,
-    pairs: Tensor | None = None,
-    softcap: float | None = None,
-    bias: Tensor | None = None,
-    sinks: Tensor | None = None,
-) -> Sums:
-    """Sums over keys of (batch, head, piece, width) tensors, as :func:`attlas.measures.kernels.attend` has them; keys
-    may have fewer heads.
+class Scored(NamedTuple):
+    """Queries and keys, (batch, head, piece, width), where keys may have fewer heads, and how they meet.
 
-    ``pairs`` (batch, P, 2) are single pairs of query and key. ``softcap`` bends scores, ``bias`` (batch or 1, head or
-    1, query, key) is added to them, and ``sinks`` (head) are the scores of one more key without a value.
+    ``softcap`` bends scores, ``bias`` (batch or 1, head or 1, query, key) is added to them, and ``sinks`` (head) are
+    the scores of one more key without a value.
+
+    >>> Scored(torch.zeros(1, 1, 3, 4), torch.zeros(1, 1, 3, 4), 1.0).causal
+    False
+    """
+
+    query: Tensor
+    key: Tensor
+    scale: float
+    mask: Tensor | None = None
+    causal: bool = False
+    softcap: float | None = None
+    bias: Tensor | None = None
+    sinks: Tensor | None = None
+
+
+class Asked(NamedTuple):
+    """What is asked beside the outputs: of how many of the last columns the sum over keys before the query
+    (``lower``) and that of alpha log alpha (``logs``), what lies within a ``window``, what keys receive of
+    ``readers``, and the weights of single ``pairs`` of query and key, (batch, P, 2).
+
+    >>> Asked().logs
+    1
+    """
+
+    lower: int = 0
+    logs: int = 1
+    window: int | None = None
+    readers: Tensor | None = None
+    pairs: Tensor | None = None
+
+
+OUTPUTS = Asked()
+
+
+def attend_in_tiles(scored: Scored, value: Tensor, asked: Asked = OUTPUTS) -> Sums:
+    """Sums over keys of values, (batch, head, key, width), as :func:`attlas.measures.kernels.attend` has them.
 
     >>> q = torch.zeros(1, 1, 3, 4)
-    >>> attend_in_tiles(q, q, torch.ones(1, 1, 3, 1), 1.0).lse.exp().round().flatten().tolist()
+    >>> attend_in_tiles(Scored(q, q, 1.0), torch.ones(1, 1, 3, 1)).lse.exp().round().flatten().tolist()
     [3.0, 3.0, 3.0]
-    >>> attend_in_tiles(q, q, torch.ones(1, 1, 3, 1), 1.0, sinks=torch.zeros(1)).out.flatten().tolist()
+    >>> sunk = Scored(q, q, 1.0, sinks=torch.zeros(1))
+    >>> attend_in_tiles(sunk, torch.ones(1, 1, 3, 1)).out.flatten().tolist()
     [0.75, 0.75, 0.75]
     """
-    tiles = _Tiles(query, key, value, scale, mask, causal, lower, logs, window, readers, pairs, softcap, bias, sinks)
+    tiles = _Tiles(scored, value, asked)
     batch, heads, queries, keys = tiles.shape
     size = queries * keys
     shares = shared_out(list(planes(batch, heads, size)), torch.get_num_threads())
@@ -229,11 +249,9 @@ class _Views(NamedTuple):
 class _Tiles:
     """One attention, what is asked of it, and what has come out."""
 
-    def __init__(
-        self, query: Tensor, key: Tensor, value: Tensor, scale: float, mask: Tensor | None, causal: bool, lower: int,
-        logs: int, window: int | None, readers: Tensor | None, pairs: Tensor | None, softcap: float | None,
-        bias: Tensor | None, sinks: Tensor | None,
-    ) -> None:  # fmt: skip
+    def __init__(self, scored: Scored, value: Tensor, asked: Asked) -> None:
+        query, key, mask, bias, sinks = scored.query, scored.key, scored.mask, scored.bias, scored.sinks
+        lower, logs, window = asked.lower, asked.logs, asked.window
         batch, heads, queries, _ = query.shape
         keys, wide = key.shape[2], value.shape[3]
         self.shape = batch, heads, queries, keys
@@ -241,7 +259,7 @@ class _Tiles:
         self.right = key.transpose(2, 3).contiguous().flatten(0, 1)
         self.shared = heads // key.shape[1]  # heads that have the same keys
         self.values = value.flatten(0, 1)
-        self.scale, self.softcap = scale, softcap
+        self.scale, self.softcap = scored.scale, scored.softcap
         self.lower, self.logs = lower, logs
         self.window = None if window is None else min(window, keys)
         self.margin = 0 if self.window is None else max(1, self.window)
@@ -251,14 +269,14 @@ class _Tiles:
         by_key.copy_(self.values[..., wide - few :].transpose(1, 2))
         self.logged, self.lowered = by_key[:, few - logs :], by_key[:, few - lower :]
         self.carried = columns[:, few - logs :]
-        self.causal = causal and mask is None
+        self.causal = scored.causal and mask is None
         self.mask = None if mask is None else mask.expand(batch, 1, queries, keys)
         self.bias = None if bias is None else bias.expand(batch, heads, queries, keys)
         self.sinks = None if sinks is None else (sinks.float() * _LOG2E).repeat(batch)[:, None, None]
         self.sunk = -math.inf if sinks is None else float(sinks.max()) * _LOG2E
         self.reading = None
-        if readers is not None:
-            self.reading = readers.transpose(2, 3).expand(batch, heads, -1, queries).flatten(0, 1)
+        if asked.readers is not None:
+            self.reading = asked.readers.transpose(2, 3).expand(batch, heads, -1, queries).flatten(0, 1)
         rows = queries if queries * keys <= TILE else max(32, LONG * TILE // keys // 32 * 32)
         rows = min(rows, CAUSAL_ROWS) if self.causal else rows
         self.rows = [(first, min(queries, first + rows)) for first in range(0, queries, rows)]
@@ -266,8 +284,8 @@ class _Tiles:
         self.later = torch.full((rows, rows), HIDDEN).triu_(1) if self.causal else None
         self.before = torch.ones(rows, rows).tril_() if lower else None
         self.pairs = None
-        if pairs is not None and pairs.shape[1]:
-            self.pairs = SinglePairs(pairs, heads, self.rows, keys)
+        if asked.pairs is not None and asked.pairs.shape[1]:
+            self.pairs = SinglePairs(asked.pairs, heads, self.rows, keys)
         received = 0 if self.reading is None else self.reading.shape[1]
         by_query = {
             "out": (queries, wide), "lse": (queries, 1), "lower": (lower, queries), "logs": (logs, queries),

@@ -4,20 +4,12 @@ This is the only package that knows the model library. See :mod:`attlas.models.s
 everything rests on.
 """
 
+from attlas.models.adopting import Opened, adopt, adopted, is_compiled, probing_inputs
+from attlas.models.classes import HEADS
 from attlas.models.devices import Landing, onto, place_of
 from attlas.models.fresh import open_to_train, save_model
 from attlas.models.heads import head_of, possible_heads, saved_head, with_head
-from attlas.models.opening import (
-    HEADS,
-    Opened,
-    adopt,
-    adopted,
-    is_compiled,
-    open_model,
-    probing_inputs,
-    read_config,
-    untrained,
-)
+from attlas.models.opening import open_model, read_config
 from attlas.models.pieces import Batch, Encoded, Example, Pieces, Side
 from attlas.models.placing import Placed, Placing
 from attlas.models.pruning import cut, kept_heads, loads_plainly
@@ -26,6 +18,7 @@ from attlas.models.seam import AttentionCall, Instrument, Seam
 from attlas.models.sites import Layout, output_matrix
 from attlas.models.streaming import streamed_in
 from attlas.models.turns import take_turns, without_turns
+from attlas.models.untrained import untrained
 
 __all__ = [
     "HEADS",

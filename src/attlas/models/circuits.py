@@ -114,7 +114,7 @@ def find_circuits(model: Any, layout: Layout, seam: Seam, inputs: Mapping[str, T
     """Run one probing pass; a sentence where the model has no vocabulary at its end, or none of the right width.
 
     >>> from transformers import GPT2Config, GPT2LMHeadModel
-    >>> from attlas.models.opening import adopt, probing_inputs
+    >>> from attlas.models.adopting import adopt, probing_inputs
     >>> model = GPT2LMHeadModel(GPT2Config(n_embd=8, n_layer=2, n_head=2, vocab_size=20)).eval()
     >>> layout = adopt("tiny", model, None).layout
     >>> seam = Seam(model, layout.modules, private=False)

@@ -39,6 +39,20 @@ def require_device(device: str) -> str:
     return device
 
 
+def placed_on(model: Any, device: str | None) -> Any:
+    """A model, moved to a device where one is named.
+
+    >>> placed_on(torch.nn.Linear(2, 2), None)
+    Linear(in_features=2, out_features=2, bias=True)
+    """
+    try:
+        return model.to(device) if device else model
+    except (RuntimeError, AssertionError) as error:
+        raise ModelError(
+            f"the device {device!r} cannot be used: {first_line(error)}; try {known_devices()}"
+        ) from error
+
+
 def known_devices() -> str:
     """The devices to choose from, in words.
 

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from attlas.errors import CapabilityError, StoreError
+from attlas.models.adopting import Opened
 from attlas.models.bundled import resolve
 from attlas.models.fingerprints import fingerprint
-from attlas.models.opening import Opened, open_model, read_config, untrained
+from attlas.models.opening import open_model, read_config
+from attlas.models.untrained import untrained
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

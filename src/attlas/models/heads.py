@@ -2,7 +2,7 @@
 
 A checkpoint says in its configuration of which class the model was when it was saved ("architectures"), and so
 whether a language-model head was trained with it. Whether the weights are really there only opening it can tell
-(:class:`~attlas.models.opening.Opened`, ``missing``).
+(:class:`~attlas.models.adopting.Opened`, ``missing``).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from attlas.models import bundled
-from attlas.models.opening import HEADS, WRITING
+from attlas.models.classes import HEADS, WRITING
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from attlas.models.devices import require_device
-from attlas.models.opening import Opened, _place, adopt
+from attlas.models.adopting import Opened, adopt
+from attlas.models.devices import placed_on, require_device
 from attlas.models.tagger import TaggerSizes, tagger_config
 
 if TYPE_CHECKING:
@@ -87,4 +87,4 @@ def make_mixer(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = Mixer(tagger_config(tokenizer, labels, sizes or TaggerSizes()))
-    return adopt(name, _place(model, None if device is None else require_device(device)), tokenizer)
+    return adopt(name, placed_on(model, None if device is None else require_device(device)), tokenizer)

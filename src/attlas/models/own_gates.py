@@ -30,7 +30,7 @@ def find_own_gates(
     """The module behind the gates of each site that has some: what it is fed, over what the heads gave, are gates.
 
     >>> from transformers import GPT2Config, GPT2Model
-    >>> from attlas.models.opening import adopt, probing_inputs
+    >>> from attlas.models.adopting import adopt, probing_inputs
     >>> model = GPT2Model(GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=20)).eval()
     >>> layout = adopt("tiny", model, None).layout
     >>> find_own_gates(model, layout, Seam(model, layout.modules, private=False), probing_inputs(model))

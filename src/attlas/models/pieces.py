@@ -27,7 +27,7 @@ from attlas.models.devices import onto
 from attlas.models.inputs import takes
 from attlas.models.laid import Laid
 from attlas.models.spm import encode_spm, has_spm
-from attlas.text import Document, Passage, Segmentation, segment
+from attlas.text import Document, Passage, Segmentation, named_blank, segment
 
 UNLIMITED = 1 << 20
 
@@ -398,7 +398,9 @@ def _readable(piece: str, surface: str) -> str:
     """A piece as a person would write it: the characters it stands for, with BERT's ## kept."""
     if piece.startswith("##"):
         return piece
-    return surface.strip() or piece.replace("▁", " ").replace("Ġ", " ").strip() or "␣"
+    if surface:
+        return surface.strip() or named_blank(surface)
+    return piece.replace("▁", " ").replace("Ġ", " ").strip() or "␣"
 
 
 def _numbered(shown: tuple[str, ...], offsets: Sequence[tuple[int, int]]) -> tuple[str, ...]:

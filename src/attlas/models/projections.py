@@ -57,7 +57,7 @@ def find_users(model: nn.Module, layout: Layout, inputs: dict[str, Tensor]) -> U
 
     The model must have no seam on it (a copy, or one that was just made), for it gets one of its own here.
 
-    >>> from attlas.models.opening import adopt, probing_inputs
+    >>> from attlas.models.adopting import adopt, probing_inputs
     >>> from transformers import GPT2Config, GPT2Model
     >>> model = GPT2Model(GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=20))
     >>> users = find_users(model, adopt("tiny", model, None).layout, probing_inputs(model))

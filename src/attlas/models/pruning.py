@@ -72,7 +72,7 @@ def cut(
 
     The model must have no seam on it. What was kept is written into its configuration.
 
-    >>> from attlas.models.opening import adopt, probing_inputs
+    >>> from attlas.models.adopting import adopt, probing_inputs
     >>> from transformers import BertConfig, BertModel
     >>> small = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, vocab_size=20)
     >>> model, site = BertModel(BertConfig(**small)), Site(Stream.ENCODER, 0)
@@ -102,7 +102,7 @@ def cut(
 def plan_of(model: PreTrainedModel, layout: Layout, inputs: dict[str, Tensor]) -> Plan:
     """The plan that makes of a whole model what its configuration's record says was kept.
 
-    >>> from attlas.models.opening import adopt, probing_inputs
+    >>> from attlas.models.adopting import adopt, probing_inputs
     >>> from transformers import BertConfig, BertModel
     >>> small = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, vocab_size=20)
     >>> model = BertModel(BertConfig(**small, attlas_pruned={"kept": {"encoder": [[1]]}, "plain": False}))

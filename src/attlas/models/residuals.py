@@ -69,7 +69,8 @@ def find_residuals(
 ) -> tuple[dict[Site, Residual], dict[Site, str]]:
     """Run one probing pass; the sites' residuals, and for those that have none the reason.
 
-    >>> from attlas.models.opening import open_model, probing_inputs
+    >>> from attlas.models.adopting import probing_inputs
+    >>> from attlas.models.opening import open_model
     >>> opened = open_model()
     >>> seam = Seam(opened.model, opened.layout.modules, private=False)
     >>> found, missing = find_residuals(opened.model, opened.layout, seam, probing_inputs(opened.model))

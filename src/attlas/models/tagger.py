@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from attlas.models.devices import require_device
-from attlas.models.opening import Opened, _place, adopt
+from attlas.models.adopting import Opened, adopt
+from attlas.models.devices import placed_on, require_device
 from attlas.models.sizes import Sizes
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def make_tagger(
         config = tagger_config(tokenizer, labels, sizes or TaggerSizes())
         model = ElectraForTokenClassification(config)  # type: ignore[no-untyped-call]
     _put_sines(model.electra.embeddings.position_embeddings)
-    return adopt(name, _place(model, None if device is None else require_device(device)), tokenizer)
+    return adopt(name, placed_on(model, None if device is None else require_device(device)), tokenizer)
 
 
 def tagger_config(tokenizer: PreTrainedTokenizerFast, labels: Sequence[str], sizes: TaggerSizes) -> Any:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from attlas.models.devices import require_device
-from attlas.models.opening import Opened, _place, adopt
+from attlas.models.adopting import Opened, adopt
+from attlas.models.devices import placed_on, require_device
 from attlas.models.sizes import Sizes
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def make_translator(
         torch.manual_seed(seed)
         model = MarianMTModel(_config(tokenizer, sizes or Sizes()))
     model.generation_config.max_length = tokenizer.model_max_length
-    return adopt(name, _place(model, device), tokenizer)
+    return adopt(name, placed_on(model, device), tokenizer)
 
 
 def _config(tokenizer: Any, sizes: Sizes) -> Any:

@@ -6,6 +6,7 @@ piece belongs to which word, found by character offsets alone, so that it holds 
 them. Nothing here knows of torch or of models.
 """
 
+from attlas.text.blanks import named_blank
 from attlas.text.document import ROOT, Chunk, Document, Edge, Links, Mention, Passage
 from attlas.text.segmentation import Segmentation, regroup, segment
 from attlas.text.span import Span
@@ -24,6 +25,7 @@ __all__ = [
     "Span",
     "Windows",
     "cut_windows",
+    "named_blank",
     "regroup",
     "segment",
     "split_sentences",

@@ -1,4 +1,5 @@
-"""Figures of a survey, by which the model view sorts its heads.
+"""What is known of heads from a whole corpus: figures of a survey, by which the model view sorts them, and portraits
+of a survey or an atlas, which stand beside a head's number and by whose words heads are filtered.
 
 A survey has looked at every head over a whole corpus; a scene shows one text. Sorted by a survey's figure, heads that
 do the same thing stand together. Figures are arrays (layer, head) per stream; a head for which the survey has no
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from attlas.errors import StoreError
-from attlas.ids import Stream
+from attlas.ids import Stream, paper_label
 from attlas.measures.quantities import titles
 from attlas.store import Result
 from attlas.store.damage import told_as_damage
@@ -22,6 +23,7 @@ from attlas.views.card import own_name
 from attlas.views.scene import Array, Scene
 
 NO_FIGURE = -1e9
+SENTENCES = 3  # of a head
 CORRELATION = "rank correlation of weight and ‖f(x)‖"
 
 Figures = dict[str, dict[Stream, Array]]
@@ -79,9 +81,61 @@ def survey_portraits(folder: str | Path) -> dict[Stream, dict[str, str]]:
             return {}
         told: dict[Stream, dict[str, str]] = {}
         for row in result.tables["portraits"].to_pylist():
-            label = f"{row['layer'] + 1}-{row['head'] + 1}"
+            label = paper_label(row["layer"], row["head"])
             told.setdefault(Stream(row["stream"]), {})[label] = str(row["sentence"])
         return told
+
+
+def atlas_portraits(folder: str | Path, scene: Scene) -> dict[Stream, dict[str, str]]:
+    """What an atlas says of each head of a scene's model: what it is called, and the strongest sentences.
+
+    >>> import tempfile
+    >>> from attlas.store import Manifest
+    >>> place = {"model": ["tiny"], "stream": ["encoder"], "layer": [0], "head": [1], "order": [0]}
+    >>> told = {**place, "role": ["cls"], "part": ["rests"], "sentence": ["rests on [CLS]"]}
+    >>> roles = {"role": ["cls"], "title": ["[CLS]"]}
+    >>> tables = {"heads": place, "models": {"model": ["tiny"]}, "roles": roles, "portraits": told}
+    >>> folder = Result(Manifest("atlas"), tables).save(Path(tempfile.mkdtemp()) / "out")
+    >>> atlas_portraits(folder, Scene("tiny", (), ()))
+    {<Stream.ENCODER: 'encoder'>: {'1-2': '[CLS]: rests on [CLS].'}}
+    """
+    with told_as_damage(folder):
+        result = Result.open(folder)
+        if result.manifest.study != "atlas":
+            raise StoreError(
+                f"{folder}: an atlas is needed, and it holds a result of the study {result.manifest.study!r}; give "
+                "the --out of attlas atlas"
+            )
+        tables = {
+            name: result.tables[name].to_pylist()
+            for name in ("models", "roles", "portraits")
+            if name in result.tables
+        }
+        names = list(dict.fromkeys(row["model"] for row in tables.get("models", [])))
+        model = next((name for name in names if own_name(name) == own_name(scene.model)), None)
+        if model is None:
+            raise StoreError(
+                f"{folder}: this atlas is of {' and '.join(names) or 'no model'}, not of {scene.model}; give one of "
+                "the model that is shown"
+            )
+        titles = {row["role"]: row["title"] for row in tables.get("roles", [])}
+        rows = sorted(
+            (row for row in tables.get("portraits", []) if row["model"] == model), key=lambda row: row["order"]
+        )
+        heads: dict[tuple[Stream, str], list[dict[str, Any]]] = {}
+        for row in rows:
+            heads.setdefault((Stream(row["stream"]), paper_label(row["layer"], row["head"])), []).append(row)
+        told: dict[Stream, dict[str, str]] = {}
+        for (stream, label), sentences in heads.items():
+            told.setdefault(stream, {})[label] = _portrait(sentences, titles)
+        return told
+
+
+def _portrait(rows: list[dict[str, Any]], titles: dict[str, str]) -> str:
+    """The sentences on a head as one text, after what it is called by the first of them that says what it does."""
+    called = next((row for part in ("does", "rests") for row in rows if row["part"] == part), None)
+    name = f"{titles.get(called['role'], called['role'])}: " if called else ""
+    return name + "; ".join(str(row["sentence"]) for row in rows[:SENTENCES]) + "."
 
 
 def _model(result: Result, folder: str | Path) -> str:

@@ -50,8 +50,7 @@ class Question:
             raise TextError(f"a model can be asked to write 0 to {MOST_WRITTEN} pieces, not {repr(write)[:40]}")
         if not model.strip():
             raise TextError("no model is named; choose one, or give a hub name or a folder")
-        if not text.strip():
-            raise TextError("the text is empty; give at least one word")
+        require_seen(text)
         chat, seed, system = given.get("chat", False), given.get("seed"), _string(given, "system")
         if type(chat) is not bool:
             raise TextError(f"chat must be true or false, not {repr(chat)[:40]}")
@@ -64,6 +63,20 @@ class Question:
         return cls(
             model.strip(), text, second if second.strip() else "", write, chat, system if system.strip() else "", seed
         )
+
+
+def require_seen(text: str) -> None:
+    """Refuse a text in which there is nothing to be seen.
+
+    >>> require_seen("\u200b")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.TextError: the text holds nothing but marks that cannot be seen; give at least one word
+    """
+    if not text.strip():
+        raise TextError("the text is empty; give at least one word")
+    if not any(letter.isprintable() and not letter.isspace() for letter in text):
+        raise TextError("the text holds nothing but marks that cannot be seen; give at least one word")
 
 
 def _string(given: dict[str, Any], name: str) -> str:

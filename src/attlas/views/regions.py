@@ -11,6 +11,7 @@ import re
 from collections import abc
 from dataclasses import replace
 
+from attlas.errors import TextError
 from attlas.views.scene import Scene, Sequence, Strand
 
 NAMED = "with the role behind it"
@@ -42,11 +43,17 @@ def regions_of(text: Sequence, markers: abc.Sequence[str] = ()) -> tuple[tuple[s
 
 
 def with_regions(scene: Scene, markers: abc.Sequence[str] = ()) -> Scene:
-    """The same scene, with the regions of the texts that its streams read.
+    """The same scene, with the regions of the texts that its streams read; markers must be in one of these.
 
     >>> with_regions(Scene("a model", (), ())).strands
     ()
     """
+    texts = [text for strand in scene.strands for text in (strand.queries, strand.keys)]
+    missing = [marker for marker in markers if not any(_marked(text, [marker]) for text in texts)]
+    if missing:
+        raise TextError(
+            f"no part of the text begins with {' or '.join(map(repr, missing))}; give words as they stand in the text"
+        )
     known: dict[int, Sequence] = {}
 
     def divided(text: Sequence) -> Sequence:
@@ -87,7 +94,7 @@ def _marked(text: Sequence, markers: abc.Sequence[str]) -> list[tuple[str, int]]
     letters: list[str] = []
     places: list[int] = []
     for at, piece in enumerate(text.pieces):
-        plain = re.sub(r"[\s␣▁Ġ]+", "", piece.removeprefix("##"))
+        plain = re.sub(r"[\s␣⏎⇥▁Ġ]+", "", piece.removeprefix("##"))
         letters.append(plain)
         places += [at] * len(plain)
     joined = "".join(letters)

@@ -242,8 +242,10 @@ class _Desk:
         return JSONResponse({"told": told})
 
     async def written(self, request: Request) -> Response:
-        """What a model has written by now."""
-        return JSONResponse(self._writing.told())
+        """What a model has written by now, and the rows of its map from one on."""
+        asked = request.query_params.get("since", "")
+        since = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 6 else 0
+        return JSONResponse(self._writing.told(since))
 
     async def stop(self, request: Request) -> Response:
         """Let what is being written end here."""

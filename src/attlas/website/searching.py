@@ -28,7 +28,7 @@ SHELF = 400  # sentences in a file
 KEPT = 300  # sentences that a word keeps that is not its group's
 PAGE = 2000  # sentences that the words of a file lead to
 TERMS = {  # words that lead to a part of a portrait, beside those of its sentences
-    "without": "matters matter important importance needed without cut ablation effect",
+    "without": "without cut ablation effect",
     "writes": "writes write output",
     "alike": "alike similar same like",
     "rests": "rests rest",
@@ -139,10 +139,9 @@ class Searching:
             role, part = told.roles[told.role[first]], told.parts[told.part[first]]
             study, quantity = told.studies[told.study[first]], told.quantities[told.quantity[first]]
             title = self.titles.get((study, quantity), "")
-            naming = part in ("does", "rests")
-            named = named_by(title, quantity, role.title if naming else "")
-            terms = words_of(f"{TERMS.get(part, '')} {role.terms} {role.role.replace('_', ' ')}" if naming else
-                             TERMS.get(part, ""))  # fmt: skip
+            named = named_by(title, quantity, role.title if part in ("does", "rests") else "")
+            meant = "" if part in ("alike", "none") else f"{role.terms} {role.role.replace('_', ' ')}"
+            terms = words_of(f"{TERMS.get(part, '')} {meant}")
             shared.update(named)
             groups.append({
                 "study": study, "quantity": quantity, "title": title, "part": int(told.part[first]),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -45,12 +45,13 @@ def write_site(
     command: str = "",
     version: str = "",
     year: str = "",
+    remarks: Sequence[str] = (),
 ) -> Path:
     """Write the site of an atlas into the folder ``out``; the page to open comes back.
 
     ``tables`` are Arrow tables, or columns, by name (:mod:`attlas.website.given`); ``title`` is what the site is
-    called where there are several models, ``command`` the line that makes it again, ``version`` that of attlas, and
-    ``year`` stands in how to cite it.
+    called where there are several models, ``command`` the line that makes it again, ``version`` that of attlas,
+    ``year`` stands in how to cite it, and ``remarks`` are what to know before figures are compared.
 
     >>> import tempfile
     >>> heads = {"model": ["tiny"], "stream": ["encoder"], "layer": [0], "head": [0], "study": ["survey"],
@@ -68,7 +69,8 @@ def write_site(
         for folder in (made, old):
             if folder.exists():
                 shutil.rmtree(folder)
-        names = _write_data(given, made / "data", title=title, command=command, version=version, year=year)
+        about = {"title": title, "command": command, "version": version, "year": year, "remarks": list(remarks)}
+        names = _write_data(given, made / "data", about)
         style, script = site_styles(), site_script()
         (made / "attlas.css").write_text(style, encoding="utf-8")
         (made / "attlas.js").write_text(script, encoding="utf-8")
@@ -146,7 +148,7 @@ Nothing is loaded from anywhere else.</p></main></noscript>
 """
 
 
-def _write_data(given: Given, folder: Path, **about: Any) -> list[str]:
+def _write_data(given: Given, folder: Path, about: dict[str, Any]) -> list[str]:
     """Write all files of data; the names of the models come back."""
     roles = roles_of(given)
     sentences = Sentences(given, roles)

@@ -20,7 +20,7 @@ from attlas.corpora.sniffing import sniff
 from attlas.corpora.source import Source, visible
 from attlas.corpora.streaming.lines import decoded, error_in, fingerprint, lines
 from attlas.corpora.streaming.records import Place, Record
-from attlas.errors import CorpusError
+from attlas.errors import CorpusError, OptionError
 from attlas.text import Document
 
 LOOKED_AT = 1 << 16  # bytes of a file that tell its format and its layout
@@ -69,7 +69,8 @@ class TextFiles:
             )
         unknown = next((option for option in given if option not in known.options), None)
         if unknown is not None:
-            raise CorpusError(f"the option {unknown!r} is not for {known.name}", file=visible(str(files[0])))
+            why = f"the option {unknown!r} is not for {known.name}"
+            raise OptionError(unknown, why, file=visible(str(files[0])))
         given |= known.cutting.settled(looks[0])
         headers = [_header(file, known.cutting, given) for file in files]
         return cls(name or files[0].name, tuple(files), known, given, tuple(headers))

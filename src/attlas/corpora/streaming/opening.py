@@ -22,7 +22,7 @@ from attlas.corpora.source import visible
 from attlas.corpora.streaming.corpus import Buffer, StreamedCorpus
 from attlas.corpora.streaming.files import TextFiles, first_lines
 from attlas.corpora.streaming.records import Reel
-from attlas.errors import CorpusError
+from attlas.errors import CorpusError, OptionError
 
 LARGE = 32 << 20  # bytes from which on a corpus is read as it comes unless told: in memory that is some gigabytes
 PACKED = (".gz", ".xz")
@@ -54,9 +54,8 @@ def stream(
     where = os.fspath(source)
     for option, value in unknown.items():
         if value is not None:
-            raise CorpusError(
-                f"the option {option!r} is for corpora that are read whole (--whole)", file=visible(where)
-            )
+            why = f"the option {option!r} is for corpora that are read whole (--whole)"
+            raise OptionError(option, why, file=visible(where))
     with limited(limits):
         reel = _reel(where, format, {"unit": unit, "text": text, "label": label})
         return StreamedCorpus(reel, Buffer.of(buffer))
@@ -164,7 +163,8 @@ def _refuse(where: str, format: str | None, given: Mapping[str, Any], known: tup
         raise CorpusError(f"the format {format!r} is none of a table; leave it out (--format)", file=visible(where))
     for option in given:
         if option not in known:
-            raise CorpusError(f"the option {option!r} is not for the rows of a table", file=visible(where))
+            why = f"the option {option!r} is not for the rows of a table"
+            raise OptionError(option, why, file=visible(where))
 
 
 def _members(folder: Path) -> list[Path]:

@@ -50,6 +50,6 @@ SAYINGS = (
            f"{_EVEN}", "heads", where={"quantity": "after_same_pair"}, bar=LEAST),
     Saying("word_class", "gives {pos} {value} of what goes from word to word (their share: {chance})", "pos",
            where={"direction": "to"}, words={"pos": _TAGS.get}, bar=0.25, most=1),
-    Saying("dormant", "gives its weight to short vectors: a rank correlation of {value}", "spearman", part="writes",
-           below=True, level=0.0, best=-1.0, bar=0.3),
+    Saying("dormant", "gives its weight to short vectors: weight and length have a rank correlation of {value}",
+           "spearman", part="writes", below=True, level=0.0, best=-1.0, bar=0.3),
 )  # fmt: skip

@@ -4,6 +4,8 @@
 
 import { element, surroundingsAreDark } from "./dom.js";
 import { START, fromFragment, toFragment } from "./state.js";
+import { growingMap } from "./growing.js";
+import { theme } from "./palette.js";
 import { mount } from "./viewer.js";
 
 const EXAMPLE = "The farmer offered apples to the housekeeper, because he had too many of them.";
@@ -24,6 +26,7 @@ export function start() {
   let viewer = null;
   let asked = null; // what the viewer shows the answer to
   let working = false;
+  let turn = 0; // of those who watch a model write
   let pending = 0;
 
   const stop = () => call("/api/stop", { method: "POST" }).catch(() => {});
@@ -46,6 +49,7 @@ export function start() {
       watch(question);
       const answer = await call("/api/look", { method: "POST", body });
       show(question, await answer.json(), selection);
+      if (root.getBoundingClientRect().top > innerHeight / 2) root.scrollIntoView(); // on a telephone the form fills the window
       form.rest(`Seen in ${((performance.now() - began) / 1000).toFixed(1)} s.`);
       form.remember(question);
     } catch (error) {
@@ -58,15 +62,18 @@ export function start() {
   /** While a model writes, show what there is of it. */
   async function watch(question) {
     if (!question.write) return;
-    while (working) {
+    const ticket = (turn += 1);
+    while (working && ticket === turn) {
       await new Promise((done) => { setTimeout(done, POLL); });
-      const { text, pieces, writing } = await call("/api/written").then((answer) => answer.json(), () => ({}));
-      if (working && writing) form.tell(`${pieces} pieces: ${text}`, true);
+      const { text, pieces, writing, rows, read } = await call(`/api/written?since=${form.growing.count()}`).then((answer) => answer.json(), () => ({}));
+      if (!working || !writing || ticket !== turn) continue;
+      form.tell(`${pieces} ${pieces === 1 ? "piece" : "pieces"}: ${text}`, true);
+      form.growing.grow(rows, read, theme(document.getElementById("attlas-asking").dataset.theme === "dark"));
     }
   }
 
   function show(question, { id, header }, selection) {
-    const before = viewer ? viewer.state() : fromFragment(location.hash);
+    const before = viewer ? viewer.chosen() : fromFragment(location.hash);
     viewer?.destroy();
     const fresh = selection === null;
     const again = asked !== null && toQuery(asked) === toQuery(question);
@@ -178,6 +185,7 @@ function asking(place, settings, submit, stopWriting, again) {
   const seed = element("input", { type: "text", name: "seed", inputmode: "numeric", size: 6, placeholder: "none", title: "A seed draws the pieces; without one the likeliest is written each time" });
   const file = element("input", { type: "file", accept: ".txt,.md,text/plain", "aria-label": "Text from a file", change: () => load() });
   const stop = element("button", { type: "button", class: "attlas-small", "data-action": "stop", hidden: true, click: () => stopWriting() }, "Stop writing");
+  const growing = growingMap();
   const looks = element("select", { name: "looks", "aria-label": "Looks of this session", hidden: true, change: () => { if (looks.value) again(asked[Number(looks.value)]); } });
   const asked = [];
   const compare = element("input", { type: "checkbox", name: "compare", "aria-controls": "attlas-other", change: () => fold() });
@@ -208,6 +216,7 @@ function asking(place, settings, submit, stopWriting, again) {
     ),
     system.whole,
     element("div", { class: "attlas-choices" }, button, element("span", { class: "attlas-label" }, "Ctrl+Enter"), example, stop, looks, status),
+    growing.element,
     refusal,
   );
   form.addEventListener("keydown", (event) => {
@@ -243,6 +252,7 @@ function asking(place, settings, submit, stopWriting, again) {
     form.setAttribute("aria-busy", String(working));
     status.textContent = said;
     if (!working) stop.hidden = true;
+    growing.clear();
     refusal.hidden = !sentence;
     refusal.textContent = sentence;
   }
@@ -251,6 +261,7 @@ function asking(place, settings, submit, stopWriting, again) {
   state(false, "", "");
   text.input.focus();
   return {
+    growing,
     read: () => ({
       text: text.input.value, second: second.input.value, model: model.read(), write: Number(write.value || 0), chat: chat.checked ? "yes" : "",
       system: chat.checked ? system.input.value : "", seed: seed.value.trim(), compare: compare.checked ? "yes" : "",

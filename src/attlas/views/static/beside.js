@@ -8,33 +8,35 @@ import { massOn } from "./regions.js";
 import { saidAt, saysOf } from "./saying.js";
 
 const WIDE = 820; // pixels of room from which on it stands at the side
-const STRONGEST = 10;
+const STRONGEST = 10; // at least
+const LONGEST = 40; // and at most
 const FEWER = 5; // of them, below the text
 const STEP = 20;
+const GAP = 6; // above a heading within it
 const TOLD = 5; // pieces or labels that the model holds most likely
 const LENSES = 3; // heads of which is told what they write
 const MOST = 12; // heads that get bars of their own
 
 /** How much room it takes, and whether it stands at the side. */
-export function asideRoom(data, { width }) {
-  const { regions, sources } = data;
+export function asideRoom(data, { width, height }) {
+  const { regions, sources, panel } = data;
   const beside = width >= WIDE;
   const heads = Math.min(MOST, sources.length) + 1;
-  const words = (beside ? STRONGEST : FEWER) * STEP + 34;
   const parts = regions.length ? 30 + regions.length * (STEP + (sources.length > 1 ? Math.min(heads * 7, 60) : 10)) : 0;
-  const says = saysOf(data) ? 60 + STEP * (2 + TOLD + Math.min(LENSES, sources.length)) : 0;
-  return { beside, width: beside ? Math.max(260, Math.round(width * 0.28)) : width, height: words + parts + says };
+  const says = saysOf(data) ? 60 + 2 * GAP + STEP * (2 + TOLD + Math.min(LENSES, sources.length)) : 0;
+  const listed = Math.min(LONGEST, panel.keys.length, Math.floor((height - 34 - parts - says) / STEP));
+  const words = beside ? Math.max(STRONGEST, listed) : FEWER;
+  return { beside, words, width: beside ? Math.max(260, Math.round(width * 0.28)) : width, height: words * STEP + 34 + parts + says };
 }
 
 /** Draw it for what is shaded. */
 export function drawAside(surface, { data, aside }, state, shown, colours) {
   const font = `12px ${colours.sans}`;
-  const beside = aside.x > 0;
   const text = (words, x, y, options = {}) => surface.text(words, x, y, { font, fill: colours.soft, ...options });
   let y = aside.y + 10;
   text(fitted(shown.said, surface, `600 ${font}`, aside.width), aside.x, y, { font: `600 ${font}`, fill: colours.ink });
   y += STEP;
-  const ranked = shown.ranked(beside ? STRONGEST : FEWER);
+  const ranked = shown.ranked(aside.words);
   const most = Math.max(1e-9, ...ranked.map(({ value }) => Math.abs(value)));
   const words = Math.round(aside.width * 0.42);
   const number = surface.measure("≈0.00000", font) + 6;
@@ -63,10 +65,12 @@ function drawSaid(surface, { title, top, looked, heads, lens }, { x, y, width },
     at += STEP;
   }
   if (looked) {
+    at += GAP;
     text(fitted("where it looked", surface, `600 ${font}`, width), x, at, { font: `600 ${font}`, fill: colours.ink });
     text(fitted(looked, surface, font, width), x, at + STEP, { fill: colours.ink });
     at += 2 * STEP;
   }
+  at += GAP;
   if (lens) text(fitted(lens, surface, `600 ${font}`, width), x, at, { font: `600 ${font}`, fill: colours.ink });
   at += STEP;
   for (const { name, writes } of heads.slice(0, LENSES)) {

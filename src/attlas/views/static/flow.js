@@ -1,11 +1,11 @@
 // Running text in lines: which words stand on which line, at which place. Pieces of one word stand close, closing marks
 // close to what they close; a region begins on a line of its own, below its name.
 
-const SIZES = [52, 44, 36, 30, 26, 22, 19, 16]; // of letters: a text that is short is written larger
+const SIZES = [72, 62, 52, 44, 40, 36, 30, 26, 22, 19, 16]; // of letters: a text that is short is written larger
 const LINE = 1.7; // times that from line to line
 const FULL = 0.8; // of the height, up to which a larger size may fill it
 const BETWEEN = 0.3; // times the size between words
-const LEAST_WIDE = 27; // letters' sizes that a line has at least, where they are larger than usual
+const LEAST_WIDE = 20; // letters' sizes that a line has at least, where they are larger than usual
 const USUAL = 26;
 const CLOSING = /^[.,;:!?)\]}»”’%…]+$/;
 const OPENING = /^[([{«“‘]+$/;
@@ -46,6 +46,7 @@ function flowed({ panel, two, regions }, width, size, surface, colours) {
     let before = null;
     fresh();
     labels.forEach((label, row) => {
+      if (label.begins && line.words.length) fresh();
       if (starts.has(row)) {
         if (!line.words.length) { lines.pop(); y -= step; }
         fresh(starts.get(row));

@@ -3,21 +3,26 @@
 // the right edge every head has a column of bars: what each key gets of the word that is chosen, else of all words.
 
 import { headColour } from "./palette.js";
-import { written, layerName, mapLabel, mapName, noHead } from "./numbers.js";
+import { briefly, written, layerName, mapLabel, mapName, meanName, noHead } from "./numbers.js";
 import { rowOf } from "./readings.js";
 import { fitted } from "./surface.js";
 
 const MOST_LINES = 6000; // drawn at once, the strongest first
 const MOST_ROWS = 200; // rows of a column; of longer texts a window is shown
 const FAINTEST = 0.008;
+const LEAST = 0.0005; // of a number that is written
 const NARROW = 400; // pixels below which words are smaller and single heads have no columns
 const SQUEEZED = 74; // pixels of a word there
 const TOP = 24; // room for what stands above the columns
-const TALLEST = 40; // pixels of a row
+const TALLEST = 64; // pixels of a row
+const LARGEST = 22; // of its letters
 const COLUMN = 76; // pixels of a head's column of bars, at most
 const BARRED = 18; // and from which on it holds bars; below that, cells that are as strong as the weight
 
 export const headView = {
+  named: ({ panel, heads }, { layer }) => (heads.length > 1 && !panel.strand.joint && !panel.signed
+    ? `${heads.length} heads of ${layerName(panel.strand, layer)}, numbers are their means` : meanName(panel.strand, layer, heads)),
+
   async load(panel, state) {
     const heads = panel.headsOf(state.layer).filter((head) => !state.heads || state.heads.includes(head));
     if (panel.signed) return { panel, heads, grids: heads.length ? [await panel.mean(state.layer, heads)] : [] };
@@ -30,7 +35,7 @@ export const headView = {
     const narrow = room.width < NARROW;
     const least = rows > 60 ? 12 : rows > 30 || narrow ? 13 : 15;
     const step = Math.max(Math.round(least * 1.5), Math.min(TALLEST, Math.floor((room.height - TOP - 6) / Math.max(1, rows))));
-    const size = Math.max(least, Math.min(18, Math.floor(step / 1.6)));
+    const size = Math.max(least, Math.min(step > 40 ? LARGEST : 18, Math.floor(step / 1.6)));
     const font = `${size}px ${colours.sans}`;
     const span = (labels, at) => {
       if (labels.length <= MOST_ROWS) return [0, labels.length];
@@ -99,15 +104,16 @@ export const headView = {
     const numbersAt = surface.width - cells - 4;
     const towards = toKeys ? [] : grids.map((grid) => lineOf(grid, false, focus.key));
     const means = toKeys ? grids.map((grid) => received(grid, focus.query === null ? null : [focus.query])) : [];
+    const least = Math.min(LEAST, 0.5 / panel.keys.length); // half an even share, in a long text
     for (let row = from; row < to; row += 1) {
       const values = toKeys ? means.map((column) => column[row]) : towards.map((column) => column[row]);
       if (!values.length) continue;
       const value = values.reduce((sum, v) => sum + v, 0) / values.length;
-      if (Math.abs(value) < 0.0005) continue;
+      if (Math.abs(value) < least) continue;
       const at = y(row, toKeys ? keys : queries);
       if (geometry.narrow && !toKeys) surface.rect(left + 4, at - step * 0.4, numbers, step * 0.8, colours.paper, 0.85);
       const end = toKeys ? numbersAt : geometry.narrow ? left + numbers + 2 : numbers - 6;
-      surface.text(written(value), end, at, { font: small, align: "right", fill: colours.soft });
+      surface.text(Math.abs(value) < 0.001 ? briefly(value) : written(value), end, at, { font: small, align: "right", fill: colours.soft });
     }
   },
 
@@ -149,7 +155,7 @@ export const headView = {
     });
     ranked.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
     const found = ranked.slice(0, 6).map(({ label, value, norm }) => `${label.short} ${written(value, exact)}${norm}`).join(" · ");
-    const which = heads.length === 1 ? mapName(panel.strand, state.layer, heads[0]) : `mean of ${heads.length} heads, ${layerName(panel.strand, state.layer)}`;
+    const which = meanName(panel.strand, state.layer, heads);
     const word = fromQuery ? panel.queries[focus.query].short : panel.keys[focus.key].short;
     return fromQuery ? `${word} attends to ${found} (${which})` : `${word} is attended to by ${found} (${which})`;
   },

@@ -1,7 +1,7 @@
 // The matrix view: all queries against all keys at once, the mean of the chosen heads, as a map to be zoomed and moved. It is made
 // for long texts: the page stays awake while blocks are unpacked and pictures made, and moving about costs next to nothing.
 
-import { written, layerName, paperLabel, mapName, noHead } from "./numbers.js";
+import { written, paperLabel, meanName, noHead } from "./numbers.js";
 import { rowOf } from "./readings.js";
 import { boxOf, isWhole, zoomed, panned, centred, kept } from "./box.js";
 import { breather, pause } from "./breath.js";
@@ -22,6 +22,8 @@ export const matrixView = {
     if (!panel || state.heads || !isLong(panel) || panel.headsOf(state.layer).length < 2) return null;
     return `Head ${paperLabel(state.layer, this.chosen(panel, state)[0])} is shown alone, since the text is long; choose more heads for their mean.`;
   },
+
+  named: ({ panel, heads }, { layer }) => meanName(panel.strand, layer, heads),
 
   /** The heads that are shown: those chosen, but of a long text one, unless more are asked for by number. */
   chosen(panel, state) {
@@ -135,7 +137,7 @@ export const matrixView = {
     if (!heads.length) return noHead(panel, state);
     if (!grid) return data.problem ?? data.progress;
     if (query === null && key === null) return "";
-    const which = heads.length === 1 ? mapName(panel.strand, state.layer, heads[0]) : `mean of ${heads.length} heads, ${layerName(panel.strand, state.layer)}`;
+    const which = meanName(panel.strand, state.layer, heads);
     if (query !== null && key !== null) {
       const words = `${panel.queries[query].short} → ${panel.keys[key].short}`;
       if (unread(data, query, key)) return `${words}: not read yet, for the key comes after the query`;

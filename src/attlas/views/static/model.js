@@ -27,7 +27,7 @@ export const modelView = {
 
   note(panels, state) {
     const { scene, strand } = panels[0] ?? {};
-    if (state.words && scene && !scene.portraits?.[strand.stream]) return "Nothing is known of these heads in words; give a survey (--survey) to filter them by what they do.";
+    if (state.words && scene && !scene.portraits?.[strand.stream]) return "Nothing is known of these heads in words; give a survey or an atlas (--survey, --atlas) to filter them by what they do.";
     if (!state.sort) return "";
     if (panels.every((panel) => figuresOf(panel, state))) return `Sorted by “${state.sort}”, the highest first.`;
     return `There is no figure “${state.sort}” of these heads, so they stand by layer.`;

@@ -24,6 +24,8 @@ export const neuronView = {
   piecesOnly: true,
   follows: ["query"],
 
+  named: ({ head }) => head,
+
   note(panels) {
     const shown = panels.filter((panel) => !panel.signed);
     if (!shown.some((panel) => panel.strand.query_vectors)) return null;

@@ -47,6 +47,12 @@ export function mapName(strand, layer, head) {
   return `head ${paperLabel(layer, head)}${block === null ? "" : ` (block ${block})`}`;
 }
 
+/** What is shown of some heads of a layer: one by its name, several as their mean. */
+export function meanName(strand, layer, heads) {
+  if (heads.length === 1 || (strand.joint && heads.length)) return mapName(strand, layer, heads[0]);
+  return heads.length ? `mean of ${heads.length} heads, ${layerName(strand, layer)}` : "";
+}
+
 /** Why a layer shows no head. */
 export function noHead(panel, { layer, heads }) {
   const held = panel.headsOf(layer);

@@ -2,6 +2,7 @@
 // what stands beside it: controls, white space and the marks that switch the direction of writing become symbols.
 
 const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+const LINE_END = /[\n⏎]/; // ⏎ is what Python calls a piece that is a line end
 const LONGEST = 28;
 
 /** A text with everything visible in it. */
@@ -19,7 +20,7 @@ export function shortened(text, longest = LONGEST) {
 
 /** A text in quotes where it is nothing but marks or blanks, which beside numbers would be lost. */
 export function quoted(text) {
-  return /^[\p{P}\p{Sm}\p{Sc}\p{Sk}\s\u2400-\u2426]+$/u.test(text) ? `“${text}”` : text;
+  return /^[\p{P}\p{Sm}\p{Sc}\p{Sk}\s\u2400-\u2426⏎⇥]+$/u.test(text) ? `“${text}”` : text;
 }
 
 /** What is shown of a reading: for each row its label, its pieces, whether it is special, its document. */
@@ -39,7 +40,7 @@ export function labels(reading, unit) {
     const plain = readable(raw);
     const text = quoted(plain);
     const running = shortened(unit === "piece" && word >= 0 ? plain.replace(/^##(?=.)/, "") : plain, 60); // as it stands in a line
-    rows.push({ text, short: shortened(text), plain: running, word: word, breaks: raw.includes("\n"), special: reading.documents[at] < 0, document: reading.documents[at], pieces: [at] });
+    rows.push({ text, short: shortened(text), plain: running, word: word, breaks: LINE_END.test(raw), begins: unit === "word" && word >= 0 && LINE_END.test(piece), special: reading.documents[at] < 0, document: reading.documents[at], pieces: [at] });
   });
   return rows;
 }

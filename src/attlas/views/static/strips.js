@@ -134,7 +134,8 @@ export function drawNumbers(surface, geometry, colours, middle) {
   columns.forEach(({ above }, at) => surface.text(above, numbersAt + number * (at + 1), top - 14, heading));
   const reach = niceAbove(Math.max(0, ...keys.map((key) => Math.abs(values[key]))));
   const range = panel.signed ? `−${reach} to ${reach}` : `0 to ${reach}`;
-  surface.text(range, bars + bar, top - 14, heading);
+  const fits = surface.measure(range, heading.font) <= bar + 4;
+  surface.text(range, bars + bar, top - (fits ? 14 : 28), heading); // where bars are short, above what stands beside it
   const zero = panel.signed ? bars + bar / 2 : bars;
   const unit = (panel.signed ? bar / 2 : bar) / reach;
   surface.rect(zero, top, 1, step * keys.length, colours.line);

@@ -4,7 +4,7 @@
 //
 // The text scrolls; the canvas does not, and only the lines in sight are drawn on it (flow.js says where words are).
 
-import { layerName, mapName, noHead, written } from "./numbers.js";
+import { meanName, noHead, written } from "./numbers.js";
 import { rowOf } from "./readings.js";
 import { flowOf, lineAt, wordAt } from "./flow.js";
 import { legible, shade } from "./palette.js";
@@ -26,6 +26,8 @@ export const textView = {
       group("Of", "over", ["heads", "layers"], { names: { heads: "chosen heads", layers: "all layers" } }),
     ];
   },
+
+  named: (data) => data.name,
 
   note([panel]) {
     const { first, queries } = panel?.strand ?? {};
@@ -60,7 +62,7 @@ export const textView = {
     if (!data.flows.has(name)) data.flows.set(name, flowOf(data, width, height, surface, colours));
     const flow = data.flows.get(name);
     const seen = Math.min(Math.floor(height / flow.step) * flow.step, flow.height); // whole lines
-    const place = aside.beside ? { x: width + 28, y: 0, width: aside.width, height: room.height } : { x: 0, y: seen + 16, width: room.width, height: aside.height };
+    const place = { words: aside.words, ...(aside.beside ? { x: width + 28, y: 0, width: aside.width } : { x: 0, y: seen + 16, width: room.width }) };
     const whole = aside.beside ? Math.max(seen, aside.height) : seen + 16 + aside.height;
     return { data, flow, seen, aside: place, top: 0, width: room.width, height: whole, total: flow.height - seen };
   },
@@ -216,8 +218,7 @@ function toggled(piece, state) {
 
 function nameOf(panel, chosen, state) {
   if (state.over === "layers") return panel.strand.joint ? "mean of all layers" : `mean of all ${chosen.length} heads`;
-  if (chosen.length === 1) return mapName(panel.strand, chosen[0].layer, chosen[0].head);
-  return `mean of ${chosen.length} heads, ${layerName(panel.strand, state.layer)}`;
+  return meanName(panel.strand, state.layer, chosen.map(({ head }) => head));
 }
 
 /** Whether queries and keys are the same words. */

@@ -36,17 +36,22 @@ const UNLOADED = ["query", "key", "box", "table", "theme", "order", "neuron", "f
 export function mountPage(selection) {
   const header = JSON.parse(document.getElementById("attlas-header").textContent);
   let pending = null;
+  const free = !CHOSEN.some((name) => name in selection); // then the address has the layer, or it would open where there is most to show
+  const base = { ...START, ...selection, ...(free ? { layer: null } : {}) };
   const viewer = mount(document.getElementById("attlas-viewer"), {
     header, selection: { ...selection, ...fromFragment(location.hash) }, base: selection,
     onSelect(state) {
       clearTimeout(pending);
       pending = setTimeout(() => {
-        const fragment = toFragment(state, { ...START, ...selection });
+        const fragment = toFragment(state, base);
         if (location.hash.replace(/^#/, "") !== fragment) history.replaceState(null, "", `${location.href.split("#")[0]}#${fragment}`);
       }, 60);
     },
   }, embedded());
-  addEventListener("hashchange", () => viewer.update({ ...START, ...selection, ...fromFragment(location.hash) }));
+  addEventListener("hashchange", () => {
+    const chosen = { ...selection, ...fromFragment(location.hash) };
+    viewer.update({ ...START, ...begun(header, chosen), ...chosen });
+  });
   return viewer;
 }
 
@@ -57,6 +62,7 @@ export function mount(root, props, connection) {
   const measuring = canvasSurface(document.createElement("canvas"), 1, 1, 1);
   let state = possible({ ...START, ...begun(header, props.selection), ...props.selection }, header);
   const opened = header.start?.head !== undefined && state.head === header.start.head && !CHOSEN.some((name) => name in props.selection);
+  let placed = CHOSEN.some((name) => name in props.selection); // whether a person has chosen where to look
   let moved = null; // why another view was opened than was asked for
   let panels = [];
   let made = null; // what the panels were made for
@@ -84,6 +90,7 @@ export function mount(root, props, connection) {
     card: cardPanel(header, (open) => { if (open === Boolean(state.folded)) choose({ folded: open ? null : "yes" }); }),
     controls: element("div", { class: "attlas-controls" }),
     notice: element("p", { class: "attlas-notice", role: "status" }),
+    hint: element("p", { class: "attlas-hint" }),
     readout: element("output", { class: "attlas-readout", "aria-live": "polite" }),
     stage: element("div", { class: "attlas-stage" }),
     grip: grip(() => tall, choose),
@@ -100,6 +107,7 @@ export function mount(root, props, connection) {
 
   function choose(changes) {
     const before = state;
+    placed ||= CHOSEN.some((name) => name in changes);
     changes = apartFrom(changes, state);
     const focusedOn = document.activeElement?.closest?.(".attlas-controls") ? controlPath(document.activeElement) : null;
     state = possible({ ...state, ...changes }, header);
@@ -142,14 +150,21 @@ export function mount(root, props, connection) {
     );
     if (focusedOn) parts.controls.querySelector(focusedOn)?.focus();
     const help = (shown[0]?.strand.joint && view().jointHelp) || view().help;
-    const notes = [moved, whyHere(), pairing(header, shown[0], state), portrait(shown[0]), help, view().note?.(shown, state), header.no_card].filter(Boolean);
+    parts.hint.textContent = help;
+    const notes = [moved, whyHere(), pairing(header, shown[0], state), portrait(shown[0]), view().note?.(shown, state), header.no_card].filter(Boolean);
     parts.notice.replaceChildren(...notes.map((note) => element("span", {}, note)));
+  }
+
+  /** Whether it is still where it has opened by itself. */
+  function asOpened() {
+    const { start } = header;
+    return opened && state.stream === start.stream && state.layer === start.layer && state.head === start.head;
   }
 
   /** Why the view has opened where it is, as long as it is there. */
   function whyHere() {
     const { start } = header;
-    if (!opened || start?.head === undefined || state.stream !== start.stream || state.layer !== start.layer || state.head !== start.head) return null;
+    if (!asOpened()) return null;
     return `Opened at head ${paperLabel(start.layer, start.head)}, which has the most to show on this text: weight beyond an even share and beyond what a word gets anyway.`;
   }
 
@@ -201,6 +216,9 @@ export function mount(root, props, connection) {
       figures = shown.map(({ panel, reason }, index) => stage(panel, reason, loaded[index]));
       parts.stage.replaceChildren(...figures.map((figure) => figure.element));
     }
+    figures.forEach(({ caption, title, data, reason }) => {
+      caption.textContent = [title, reason ? "" : view().named?.(data, state)].filter(Boolean).join(" · ");
+    });
     staged = state.view;
     parts.stage.style.setProperty("--panels", Math.min(3, figures.length));
     arrange();
@@ -210,8 +228,9 @@ export function mount(root, props, connection) {
   function stage(panel, reason, data) {
     const canvas = element("canvas", { role: "img", "aria-label": `${view().title} view: ${panel.title}` });
     const scroller = view().scrolls ? element("div", { class: "attlas-scroller", tabindex: "-1" }, element("div", {}, canvas)) : null;
-    const box = element("figure", { class: "attlas-panel" }, element("figcaption", {}, panel.title), reason ? element("p", {}, reason) : scroller ?? canvas);
-    const figure = { panel, reason, data, canvas, scroller, element: box, title: panel.title, geometry: null };
+    const caption = element("figcaption", {}, panel.title);
+    const box = element("figure", { class: "attlas-panel" }, caption, reason ? element("p", {}, reason) : scroller ?? canvas);
+    const figure = { panel, reason, data, canvas, scroller, caption, element: box, title: panel.title, geometry: null };
     scroller?.addEventListener("scroll", () => redraw(false), { passive: true });
     if (!reason) followPointer(figure, view, () => state, point, choose);
     return figure;
@@ -377,6 +396,8 @@ export function mount(root, props, connection) {
   return {
     update: choose,
     state: () => ({ ...state }),
+    /** What a person has chosen, to be shown of another text as well: not where the view has opened by itself. */
+    chosen: () => Object.fromEntries(Object.entries(state).filter(([name]) => placed || !CHOSEN.includes(name))),
     destroy() {
       latest += 1;
       cancelAnimationFrame(frame);

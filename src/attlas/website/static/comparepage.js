@@ -9,7 +9,7 @@ import { write } from "./kinds.js";
 import { byLayer } from "./layouts.js";
 import { cell, listing } from "./listing.js";
 import { showMap } from "./maps.js";
-import { headAddress } from "./modelpage.js";
+import { headAddress, mapPicture } from "./modelpage.js";
 import { counted, headsOf, label, openMatches, streamOf } from "./models.js";
 import { byRoles } from "./paints.js";
 
@@ -38,7 +38,7 @@ export async function comparePage(index, place, { about, chosen: choice }) {
   place.append(
     element("h1", { tabindex: "-1" }, `${chosen.slice(0, -1).map(({ name }) => name).join(", ")} and ${chosen.at(-1).name}`),
     element("p", { class: "answer", id: "answer" }, compared.map((one) => sentence(reference, one)).join(" ")),
-    element("div", { class: "choices" }, ...choosing.childNodes, ways.length > 1 ? choiceOfWay(chosen, ways, compared) : "", exportMenu({ tables: () => [...(pairs ? [pairs] : []), table], command: index.command })),
+    element("div", { class: "choices" }, ...choosing.childNodes, ways.length > 1 ? choiceOfWay(chosen, ways, compared) : "", exportMenu({ tables: () => [...(pairs ? [pairs] : []), table], pictures: () => chosen.map((model) => pictureOf(index, model)), command: index.command })),
   );
   const maps = element("div", { class: "beside-maps" });
   place.append(maps);
@@ -144,6 +144,12 @@ function pairTable(index, reference, compared) {
       return [of(other, match.found), role(other, match.found), number(match.distance), number(match.runnerUp), ...(by === "number" ? [cell(match.alike ? "yes" : "no")] : [])];
     })], { alike: places.some((own) => own.get(at)?.alike) })),
   };
+}
+
+/** The map of a model as a picture to be saved. */
+function pictureOf(index, model) {
+  const heads = headsOf(model, model.streams[0]?.stream);
+  return { ...mapPicture(`${model.name} map`, (width) => byLayer(model, heads, width, { tall: 420 }), byRoles(index, model, heads, null, () => {})), title: model.name };
 }
 
 /** The maps of all; pointing at a head marks the one that it is matched with. */

@@ -233,7 +233,7 @@ function exampleOf(model, at, example, kind, title) {
 /** The page of the viewer that shows a text, at this head. */
 export function viewerLink(page, model, at) {
   const link = fileLink(page);
-  const choice = `view=head&stream=${encodeURIComponent(streamOf(model, at))}&layer=${model.place.layer[at]}&head=${model.place.head[at]}&unit=word`;
+  const choice = `view=head&stream=${encodeURIComponent(streamOf(model, at))}&layer=${model.place.layer[at]}&head=${model.place.head[at]}&heads=${model.place.head[at]}&unit=word`;
   return `${link}${link.includes("#") ? "&" : "#"}${choice}`;
 }
 
@@ -276,7 +276,8 @@ function sentenceTable(index, told, whole) {
 }
 
 function stripPicture(figures, whole) {
-  const left = 230, right = 120, width = 760, line = STRIP + 4;
+  const twice = ({ figure }) => figures.filter((other) => other.figure.title === figure.title).length > 1;
+  const left = 300, right = 120, width = 860, line = STRIP + 4;
   return {
     name: `${whole} figures`, title: "Figures", width, height: line * Math.max(1, figures.length),
     caption: `${whole}: its figures (black, with 95 % intervals) among those of all heads (grey) and of its layer (blue); dashed: chance, square: the untrained twin.`,
@@ -284,7 +285,7 @@ function stripPicture(figures, whole) {
       figures.forEach((one, row) => {
         const y = row * line;
         const font = `12px ${colours.sans}`;
-        surface.text(shortened(surface, one.figure.title, font, left - 12), left - 10, y + STRIP / 2, { font, align: "right", fill: colours.ink });
+        surface.text(shortened(surface, twice(one) ? `${one.figure.title}, ${one.figure.study}` : one.figure.title, font, left - 12), left - 10, y + STRIP / 2, { font, align: "right", fill: colours.ink });
         drawStrip(surface, one, left, y, width - left - right, colours);
         surface.text(alone(one.own, one.figure.kind), width - right + 10, y + STRIP / 2, { font, fill: colours.ink });
       });

@@ -61,15 +61,19 @@ export function byFigure(model, data, values, number, heads) {
   return {
     paint: (at, dark = isDark()) => ({ fill: colour(row[at], dark), text: write(row[at], figure.kind), framed: values.sure(number, at) === 1 }),
     say: (at) => [`${figure.title}: ${isKnown(row[at]) ? alone(row[at], figure.kind) : "not measured"}${["", ", above chance", ", below chance"][values.sure(number, at)]}`],
-    caption: `Heads of ${model.name} by ${told}, from ${ends[0][1]} to ${ends[1][1]}${chance.length ? `; chance: ${interval(...both(chance), figure.kind)}` : ""}${framed}.`,
+    caption: `Heads of ${model.name} by ${told}, from ${ends[0][1]} to ${ends[1][1]}${chance.length ? `; chance: ${level(chance, figure.kind)}` : ""}${framed}.`,
     legend: () => element("div", { class: "legend" },
       known.length ? bar((at) => valueColour(parted ? 2 * at - 1 : at, parted, isDark()), ends, chance.length ? [...new Set(chance.map(place))] : []) : element("span", {}, "No value in this attention."),
-      element("span", { class: "said" }, [figure.definition, chance.length ? `chance ${chance[0] === chance.at(-1) ? alone(chance[0], figure.kind) : interval(...both(chance), figure.kind)}` : "no chance level", sure ? `framed: ${sure} of ${known.length} surely above chance` : ""].filter(Boolean).join(" · "))),
+      element("span", { class: "said" }, [figure.definition, chance.length ? `chance ${level(chance, figure.kind)}` : "no chance level", sure ? `framed: ${sure} of ${known.length} surely above chance` : ""].filter(Boolean).join(" · "))),
     key: (dark) => [0, 0.25, 0.5, 0.75, 1].map((at) => ({ fill: colour(low + at * (high - low), dark), text: alone(low + at * (high - low), figure.kind) })),
   };
 }
 
-const both = (ends) => [Math.min(...ends), Math.max(...ends)];
+/** The chance levels of all heads: one number, or from the smallest to the largest. */
+function level(chance, kind) {
+  const [least, most] = [Math.min(...chance), Math.max(...chance)];
+  return alone(least, kind) === alone(most, kind) ? alone(least, kind) : interval(least, most, kind);
+}
 
 /** A bar of colours with its ends, and marks at shares of it. */
 function bar(colour, ends, marks) {
