@@ -31,7 +31,7 @@ from tools.chaos.page import page_of
 from tools.chaos.place import Alone, Moment, Watched, killing
 from tools.chaos.races import _judged, _Runner
 from tools.chaos.states import FOLDER, Known, State, Untouched, look
-from tools.chaos.trials import Came, Planned, Trial, carried_out, read_record
+from tools.chaos.trials import Came, Planned, Trial, carried_out, mended, read_record
 from tools.chaos.watch import SYSCALLS, Call, Watch, ask_to_be_watched, possible
 
 watching = pytest.mark.skipif(not possible(), reason="files can be watched on Linux and x86-64 alone")
@@ -296,6 +296,8 @@ def test_a_trial_that_is_run_again_counts_once(tmp_path: Path) -> None:
     left = Planned("races", "survey", 0, pytest.fail)
     assert carried_out([lambda: [planned(again)], lambda: [left]], record) == (2, 0)
     assert read_record(record) == [again, other]
+    assert mended(record) == [first]
+    assert "made again since:\n\n- survey, states, rename of /a (3 of 90): a is another" in page_of([again], [first])
     seen = Trial(
         "watched", "survey", 0, "", figures={"changes": 90, "moments": 120, "states": 99, "classes": 7, "mapped": 1}
     )

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
-from tools.chaos.trials import Trial, read_record
+from tools.chaos.trials import Trial, mended, read_record
 
 KINDS = {
     "states": "gone on from", "kills": "killed there", "finished": "after its end",
@@ -62,11 +62,11 @@ for `started`, `seconds` and columns of time; a page must be, to the letter, tha
 
 def write_page(record: Path, page: Path) -> None:
     """Write what a record holds into a page."""
-    page.write_text(page_of(read_record(record)), encoding="utf-8")
+    page.write_text(page_of(read_record(record), mended(record)), encoding="utf-8")
 
 
-def page_of(trials: list[Trial]) -> str:
-    """The page of these trials, as Markdown."""
+def page_of(trials: list[Trial], were_wrong: Sequence[Trial] = ()) -> str:
+    """The page of these trials, as Markdown; some of them ``were_wrong`` before the code was mended."""
     runs = sorted({trial.run for trial in trials})
     counts = Counter((trial.run, trial.kind) for trial in trials)
     wrong = Counter(trial.run for trial in trials if trial.wrong)
@@ -84,7 +84,8 @@ def page_of(trials: list[Trial]) -> str:
     mapped = [run for run in runs if seen.get(run, {}).get("mapped")]
     if mapped:
         lines += ["", f"These map files below their folder into memory: {', '.join(mapped)}."]
-    lines += ["", *_at_fault(trials)]
+    lines += _listed("At fault", [trial for trial in trials if trial.wrong])
+    lines += _listed("At fault until that was mended, and made again since", were_wrong)
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -127,11 +128,10 @@ def _summary(trials: list[Trial]) -> str:
     )
 
 
-def _at_fault(trials: list[Trial]) -> list[str]:
-    told = [trial for trial in trials if trial.wrong]
-    wrong = [PLACE.sub("", "; ".join(trial.wrong))[:300] for trial in told]
-    lines = [f"- {trial.run}, {trial.kind}, {trial.done}: {what}" for trial, what in zip(told, wrong, strict=True)]
-    return ["At fault:", "", *lines] if lines else []
+def _listed(title: str, trials: Sequence[Trial]) -> list[str]:
+    wrong = [PLACE.sub("", "; ".join(trial.wrong)).strip()[:300] for trial in trials]
+    lines = [f"- {trial.run}, {trial.kind}, {trial.done}: {what}" for trial, what in zip(trials, wrong, strict=True)]
+    return ["", f"{title}:", "", *lines] if lines else []
 
 
 if __name__ == "__main__":
