@@ -5,7 +5,7 @@ bertviz each write a page of the same weights, from tensors to a file; the page 
 headless Chromium. In attlas's page every view is clicked as well, and a long text of one causal layer is dragged and
 zoomed. Python time and what the browser shows are medians of three, or one run where the first took over ten seconds.
 
-``python -m benchmarks.views running`` measures the text view of a long text alone; ``busy`` measures attlas's page by
+``python -m benchmarks.views running [PAGE]`` measures the text view of a long text alone, ``busy`` attlas's page by
 the processor time of its main thread, where the machine has other work to do.
 """
 
@@ -41,8 +41,6 @@ OF_RUNNING = "The text view of a long text"
 OF_BUSY = "The page on a machine that others use"
 PIECES = (64, 128, 256, 512)
 LONG = 4096
-RUNNING = 30_000  # pieces of the text that scrolls
-HEADS = 9  # of its layer
 VIEWS = ("head", "model", "neuron", "matrix", "text")
 SLOW = 10.0
 MB = 1e6
@@ -159,38 +157,27 @@ def long_case() -> tuple[str, Figures]:
     return f"{LONG:,} pieces of layer {layer} of {name}", figures
 
 
-def running_text() -> tuple[float, dict[str, tuple[browser.Taken, float]]]:
+def running_text(made: Path | None) -> tuple[float, dict[str, tuple[browser.Taken, float]]]:
     """A text of thirty thousand pieces in the text view, of one layer of a random model, without its weights: the
-    megabytes of its page, and what paint, pointing for one head and for a layer, and scrolling take and may take.
+    megabytes of its page, and what paint, pointing for one head and for a layer, and scrolling take and may take. The
+    page may be ``made`` already, by ``tools/screens.py --keep``.
     """
-    import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
+    from attlas.views import write_page
+    from tools.screens import running
 
-    from attlas.capture.reckoned import look_reckoned
-    from attlas.views import page as compose
-
-    tokenizer = load().pieces.tokenizer
-    tokenizer.model_max_length = 2 * RUNNING
-    torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=HEADS * 64, num_hidden_layers=1, num_attention_heads=HEADS,
-        num_key_value_heads=HEADS, intermediate_size=64, max_position_embeddings=2 * RUNNING, initializer_range=0.1,
-    )  # fmt: skip
-    subject = Subject.of(LlamaForCausalLM(config).eval(), tokenizer, "random")
-    made = look_reckoned(subject, text(subject, RUNNING), layers="1")
-    html = peers.WORK / f"attlas-{RUNNING}.html"
-    html.write_text(compose([made], kind="text"), encoding="utf-8")
+    peers.WORK.mkdir(parents=True, exist_ok=True)
+    html = made or write_page(peers.WORK / "attlas-running.html", [running()])
     size = html.stat().st_size / MB
     found: dict[str, tuple[browser.Taken, float]] = {}
     with browser.opened(html, "attlas", {}) as tab:
-        worked = browser.work(tab)
+        worked = browser.work(tab, "ProcessTime")
         found["first paint"] = browser.Taken(tab.evaluate("() => window.benchSeen.painted"), worked), 1500
         found["a pointer on a word, to its shades: one head"] = browser.shades(tab), 50
         found["scrolled: the longest frame"] = browser.scrolled(tab), 50
         tab.locator("[data-heads=all]").click()
         browser.rest(tab)
-        found[f"a pointer on a word, to its shades: a layer of {HEADS} heads"] = browser.shades(tab), 500
-    html.unlink()
+        heads = tab.locator("[data-head]").count()
+        found[f"a pointer on a word, to its shades: a layer of {heads} heads"] = browser.shades(tab), 500
     return size, found
 
 
@@ -317,18 +304,19 @@ def circumstances() -> str:
 
 
 AT_WORK = (
-    "*At work* is the processor time of the page's main thread, which is most of what it takes where nothing else",
-    "runs; the clock is as good as the machine is quiet.",
+    "*At work* is the processor time of the page's main thread (of the first paint: of all threads of its process,",
+    "from its beginning), which is most of what it takes where nothing else runs; the clock is as good as the",
+    "machine is quiet.",
 )
 
 
-def running_section() -> list[str]:
+def running_section(made: Path | None = None) -> list[str]:
     """The section on a text too long for its weights."""
     when = circumstances()
-    size, found = running_text()
+    size, found = running_text(made)
     return [
-        f"A text of {RUNNING:,} pieces in one layer of {HEADS} heads, 64 wide, of a random model, without its",
-        f"weights (`--reckoned`): a page of {size:.1f} MB. {when}.",
+        "A text of 30,000 pieces in one layer of a random model, whose heads are 64 wide, without its weights",
+        f"(`tools/screens.py`): a page of {size:.1f} MB. {when}.",
         *AT_WORK,
         *by_work(found),
     ]
@@ -345,7 +333,7 @@ def busy_section() -> list[str]:
     worked = time.process_time() - began
     found: dict[str, tuple[browser.Taken, float]] = {}
     with browser.opened(page, "attlas", {}) as tab:
-        first = browser.Taken(tab.evaluate("() => window.benchSeen.painted"), browser.work(tab))
+        first = browser.Taken(tab.evaluate("() => window.benchSeen.painted"), browser.work(tab, "ProcessTime"))
         nodes = browser.held(tab)["nodes"]
         for view in (*VIEWS[1:], VIEWS[0]):
             button = tab.locator(f'button[data-view="{view}"]').bounding_box()
@@ -375,9 +363,9 @@ def main() -> None:
     if asked == ["busy"]:
         put(OF_BUSY, busy_section())
         return
-    if asked != ["running"]:
+    if asked[:1] != ["running"]:
         put(HEADING, section())
-    put(OF_RUNNING, running_section())
+    put(OF_RUNNING, running_section(*map(Path, asked[1:])))
 
 
 if __name__ == "__main__":

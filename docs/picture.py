@@ -154,7 +154,7 @@ def running(made: Path | None) -> None:
     from tools import screens
 
     page = made or write_page(Path(tempfile.mkdtemp()) / "long.html", [screens.running()])
-    _shoot(page, "#view=text&picked=400", "view-text-30000", 820)
+    _shoot(page, "#view=text", "view-text-30000", 820)
 
 
 def atlas(folder: Path) -> None:

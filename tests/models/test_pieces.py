@@ -130,3 +130,13 @@ def test_marian_pieces_are_those_of_its_own_tokenizer() -> None:
         assert list(example.source.ids) == tokenizer(text)["input_ids"]
         assert list(example.target.ids) == [subject.pieces.start_id, *tokenizer(text_target=text)["input_ids"][:-1]]
         assert example.source.segmentation.word_count == len(document.words)
+
+
+def test_line_ends_and_tabs_are_seen_and_told_from_blanks() -> None:
+    subject = Subject.of(twins.model("llama"), twins.tokenizer(True), "llama")
+    text = "The farmer slept.\n\nThe\tfarmer  slept."
+    pieces = list(subject.look(text).source.pieces)
+    assert pieces.count("⏎") == 2
+    assert pieces.count("⇥") == 1
+    assert pieces.count("␣") == 1
+    assert not {"Ċ", "ĉ", "Ġ"} & set(pieces)

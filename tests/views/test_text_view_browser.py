@@ -122,6 +122,39 @@ def test_words_that_are_kept_make_a_sum(open_page: Open) -> None:
     address_has(shown, "picked=1%2C2")
 
 
+@pytest.mark.parametrize("unit", ["piece", "word"])
+def test_a_line_end_ends_a_line(open_page: Open, unit: str) -> None:
+    text = reading(("The", "farmer", "⏎", "slept", ".", "She", "\n"))
+    if unit == "word":  # where a line end belongs to the word behind it
+        text = replace(text, words=(0, 1, 2, 2, 3, 4, 5), spelled=("The", "farmer", "slept", ".", "She", "\n"))
+    made = Scene("m", ("lines",), (strand(queries=text, vectors=False),))
+    shown = open_page(page([made], kind="text", heads=[0]), f"unit={unit}")
+    (left, above), (x, y) = place_of(shown, "farmer"), place_of(shown, "slept")
+    assert y > above + 20
+    assert x < left
+    assert place_of(shown, "She")[1] == pytest.approx(y, abs=10), "letters of one line differ in height"
+
+
+def test_what_is_drawn_of_several_heads_is_named(open_page: Open) -> None:
+    shown = open_page(page([scene()], kind="text", layer=1, head=2, heads=[2]))
+    named = shown.locator("figcaption")
+    assert named.inner_text() == "attention weight α · head 2-3"
+    shown.locator("[data-heads=all]").click()
+    for view, told in (
+        ("text", "mean of 4 heads, layer 2"),
+        ("matrix", "mean of 4 heads, layer 2"),
+        ("head", "4 heads of layer 2, numbers are their means"),
+        ("neuron", "head 2-3"),
+        ("model", ""),
+    ):
+        shown.locator(f"button[data-view={view}]").click()
+        shown.wait_for_function("(view) => document.querySelector('.attlas').dataset.view === view", arg=view)
+        shown.wait_for_function(
+            "(told) => document.querySelector('figcaption').textContent === told",
+            arg=" · ".join(filter(None, ("attention weight α", told))),
+        )
+
+
 def test_the_shade_is_that_of_the_number(open_page: Open) -> None:
     made = scene()
     row = made.strands[0].weights[0, 1, 2]

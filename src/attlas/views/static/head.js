@@ -12,10 +12,11 @@ const MOST_ROWS = 200; // rows of a column; of longer texts a window is shown
 const FAINTEST = 0.008;
 const LEAST = 0.0005; // of a number that is written
 const NARROW = 400; // pixels below which words are smaller and single heads have no columns
-const SQUEEZED = 74; // pixels of a word there
+const SQUEEZED = 84; // pixels of a word there
 const TOP = 24; // room for what stands above the columns
 const TALLEST = 64; // pixels of a row
 const LARGEST = 22; // of its letters
+const SMALL = 14; // on a telephone
 const COLUMN = 76; // pixels of a head's column of bars, at most
 const BARRED = 18; // and from which on it holds bars; below that, cells that are as strong as the weight
 
@@ -35,7 +36,7 @@ export const headView = {
     const narrow = room.width < NARROW;
     const least = rows > 60 ? 12 : rows > 30 || narrow ? 13 : 15;
     const step = Math.max(Math.round(least * 1.5), Math.min(TALLEST, Math.floor((room.height - TOP - 6) / Math.max(1, rows))));
-    const size = Math.max(least, Math.min(step > 40 ? LARGEST : 18, Math.floor(step / 1.6)));
+    const size = Math.max(least, Math.min(narrow ? SMALL : step > 40 ? LARGEST : 18, Math.floor(step / 1.6)));
     const font = `${size}px ${colours.sans}`;
     const span = (labels, at) => {
       if (labels.length <= MOST_ROWS) return [0, labels.length];
