@@ -34,6 +34,8 @@ _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
 )
 _VOID = frozenset({"br", "img", "input"})  # elements that have nothing inside, and no end
+# marks that turn the direction of all that follows, figures too: they are shown, as the viewer does
+_TURNING = {letter: f"⟨{letter:x}⟩" for letter in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 _SEARCHED = 20  # rows from which on a table can be searched
 
 
@@ -83,20 +85,26 @@ def html_page(page: Page, result: Result, *, command: str = "", around: Sequence
         Markup("\n".join(_static(name) for name in (f"report{kind}", *page.static) if name.endswith(kind)))
         for kind in (".css", ".js")
     )
-    return _WHOLE.format(
-        policy=_POLICY, title=title, links=links, body=body, data=Markup(script_json(_drawable(data))),
+    whole = _WHOLE.format(
+        policy=_POLICY, title=title, links=links, body=body, data=Markup(script_json(drawable(data))),
         library=library, style=style, script=script,
     )  # fmt: skip
+    return whole.translate(_TURNING)
 
 
-def _drawable(data: Any) -> Any:
-    """The same data with a blank for the two letters that end a line in scripts but not in JSON: the charting library
-    writes texts into scripts as JSON, and would draw nothing at all."""
+def drawable(data: Any) -> Any:
+    """The same data with what would turn a page's writing around shown instead, and a blank for the two letters that
+    end a line in scripts but not in JSON: the charting library writes texts into scripts as JSON, and would draw
+    nothing at all.
+
+    >>> drawable({"names": ["\\u202eabc", "a\\u2028b", 1]})
+    {'names': ['⟨202e⟩abc', 'a b', 1]}
+    """
     if isinstance(data, str):
-        return data.replace("\u2028", " ").replace("\u2029", " ")
+        return data.replace("\u2028", " ").replace("\u2029", " ").translate(_TURNING)
     if isinstance(data, Mapping):
-        return {key: _drawable(value) for key, value in data.items()}
-    return [_drawable(value) for value in data] if isinstance(data, list | tuple) else data
+        return {key: drawable(value) for key, value in data.items()}
+    return [drawable(value) for value in data] if isinstance(data, list | tuple) else data
 
 
 _WHOLE = Markup("""<!doctype html>
