@@ -20,7 +20,7 @@ tests-alone: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(PYTEST)
 
 # Every study killed on its way, told to end, left without room, two at once in a folder; and threads on one Subject:
-# an hour or more, so no part of the tests. CHAOS holds options, such as --study survey; see tools/chaos.
+# some hours, so no part of the tests. CHAOS holds options, such as --study survey; see tools/chaos.
 chaos: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist load -m campaign
 	rm -f out/chaos.jsonl && mkdir -p out

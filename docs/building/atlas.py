@@ -24,20 +24,21 @@ def build(folders: list[Path]) -> None:
 
 
 def text(folders: list[Path]) -> str:
-    """The whole page."""
+    """The whole page; a model that stands in several of the atlases is told of once."""
     from attlas import atlas
 
-    lines = [HEAD.format(today=date.today()), ""]
+    lines, seen = [HEAD.format(today=date.today()), ""], set()
     for folder in folders:
         opened = atlas(folder)
         tables = {name: table.to_pylist() for name, table in opened.tables.items() if name != "heads"}
         for model in opened.models:
-            lines += _model(model, tables, folder)
+            lines += [] if model in seen else _model(model, tables)
+            seen.add(model)
         lines += _compared(tables) + _found_again(opened)
     return "\n".join(lines) + "\n"
 
 
-def _model(model: str, tables: dict[str, list[dict[str, Any]]], folder: Path) -> list[str]:
+def _model(model: str, tables: dict[str, list[dict[str, Any]]]) -> list[str]:
     """What was found of one model."""
     own = {name: [row for row in rows if row.get("model") == model] for name, rows in tables.items()}
     heads, roles = _roles(own["portraits"]), {row["role"]: row["title"] for row in tables["roles"]}
@@ -87,13 +88,17 @@ def _compared(tables: dict[str, list[dict[str, Any]]]) -> list[str]:
     lines = [
         "## Compared",
         "",
-        "| model | other | stream | by | pairs | matched | same number |",
-        "|---|---|---|---|--:|--:|--:|",
+        "*Paired* heads make the sum of distances smallest; *matched* are those that are nearer to each other, by a tenth, than",
+        "to any further head of either model.",
+        "",
+        "| model | other | stream | by | paired | with the same number | matched | with the same number |",
+        "|---|---|---|---|--:|--:|--:|--:|",
     ]
     for (model, other, by, stream), rows in pairs.items():
-        matched = [row for row in rows if row["matched"]]
-        same = sum((row["layer"], row["head"]) == (row["other_layer"], row["other_head"]) for row in matched)
-        lines.append(f"| {model} | {other} | {stream} | {by} | {len(rows)} | {len(matched)} | {same} |")
+        same = [(row["layer"], row["head"]) == (row["other_layer"], row["other_head"]) for row in rows]
+        matched = [one for one, row in zip(same, rows, strict=True) if row["matched"]]
+        counts = f"{len(rows)} | {sum(same)} | {len(matched)} | {sum(matched)}"
+        lines.append(f"| {model} | {other} | {stream} | {by} | {counts} |")
     return [*lines, ""]
 
 

@@ -124,7 +124,9 @@ def test_it_goes_on_where_it_was_killed(
     assert figures(out) == figures(whole)
     assert Result.open(out).rows("examples") == Result.open(whole).rows("examples")
     ran.clear()
+    (out / ".tryingabc.new").touch()  # as a kill leaves it that comes very early
     again = attlas(capfd, *line, "--resume", "--json")
+    assert not list(out.glob(".trying*"))
     assert (again.status, ran) == (0, [])
     told = json.loads(again.out)
     assert told["page"] == str(out / "index.html")
@@ -159,6 +161,50 @@ def test_a_study_that_fails_is_told_and_the_rest_goes_on(
     mended = attlas(capfd, *line, *QUICK, "--resume")
     assert (mended.status, mended.out.count(": done\n")) == (0, 3), mended
     assert mended.out.splitlines()[-1] == f"atlas: {out / 'index.html'}"
+
+
+def test_where_every_study_fails_it_is_said_why(
+    inputs: Inputs, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a full disk: the reasons of the studies, of which the first name the file."""
+    from attlas.studies.survey import call as survey
+
+    def refused(*given: Any, **more: Any) -> None:
+        raise AttlasError("out/checkpoint: the checkpoint cannot be written (No space left on device)")
+
+    out = tmp_path / "atlas"
+    line = ("atlas", inputs["plain one"], "--model", inputs["bert"], "--only", "survey", "--out", out, *QUICK)
+    with monkeypatch.context() as patch:
+        patch.setattr(survey, "begin", refused)
+        attlas(capfd, *line).refuses("no study came to its end (survey: out/checkpoint: the checkpoint cannot be")
+    assert attlas(capfd, *line, "--resume").status == 0
+
+
+@pytest.mark.parametrize("name", ["site", "index.html", "manifest.json", "heads.parquet", "Site.new"])
+def test_a_model_may_be_called_like_a_file_of_the_atlas(
+    name: str, inputs: Inputs, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(inputs["bert"], tmp_path / name)
+    out = tmp_path / "atlas"
+    line = ("atlas", inputs["plain one"], "--model", tmp_path / name, "--only", "survey", "--out", out, *QUICK)
+    said = attlas(capfd, *line)
+    assert (said.status, attlas(capfd, *line, "--resume").status) == (0, 0), said
+    (own,) = out.glob(f"{name}-*")
+    assert (own / "survey" / "report.html").is_file()
+    assert figures(out)
+
+
+@pytest.mark.parametrize("left", [[], ["steps.json.new"]])
+def test_a_run_that_was_killed_before_its_plan_was_written_goes_on(
+    left: list[str], inputs: Inputs, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "atlas"
+    (out / "bert").mkdir(parents=True)
+    for name in left:
+        (out / "bert" / name).write_text('{"plan": ')
+    line = ("atlas", inputs["plain one"], "--model", inputs["bert"], "--only", "survey", "--out", out, *QUICK)
+    assert attlas(capfd, *line, "--resume").status == 0
+    assert not list(out.rglob("*.new"))
 
 
 def test_what_is_wrong_is_refused_before_the_work(
@@ -228,6 +274,22 @@ def test_other_versions_and_corpora_are_told(whole: Path, decoder: Path, tmp_pat
     )
     site = (tmp_path / "all" / "site" / "data" / "index.js").read_text(encoding="utf-8")
     assert all(remark in site for remark in (first, second))
+
+
+def test_two_atlases_of_one_model_on_other_texts_are_joined(whole: Path, tmp_path: Path) -> None:
+    second = tmp_path / "second" / "bert"
+    for name in ("survey", "examples"):
+        shutil.copytree(whole / "bert" / name, second / name)
+        manifest = replace(Result.open(second / name).manifest, corpus={"name": "a book", "sha256": "f" * 64})
+        (second / name / "manifest.json").write_text(manifest.to_json(), encoding="utf-8")
+    shutil.copytree(whole / "bert" / "texts", second / "texts")
+    made = join_atlas([whole, second], tmp_path / "both")
+    sources = {(row["study"], row["corpus"]) for row in made.atlas.tables["sources"].to_pylist()}
+    assert len(sources) == len(FIT) + 1
+    assert made.atlas.tables["examples"].equals(Result.open(whole).tables["examples"])
+    assert [dict(row) for row in made.left_out] == [
+        {"given": str(second / "examples"), "reason": "examples of bert on other texts are there already"}
+    ]
 
 
 def test_many_models_are_gone_through(

@@ -84,6 +84,13 @@ def test_devices(place: Path, capfd: pytest.CaptureFixture[str], command: list[s
     assert not list(place.iterdir())
 
 
+def test_how_every_model_is_to_be_opened(capfd: pytest.CaptureFixture[str]) -> None:
+    """A server that was told no model opens none until it is asked to."""
+    attlas(capfd, "serve", "--dtype", "foo").refuses("no number format 'foo'; try float32")
+    attlas(capfd, "serve", "--dtype", "int8").refuses("attention cannot be measured in int8")
+    attlas(capfd, "serve", "--device-map", "\u202eabc").refuses("there is no device map")
+
+
 def test_the_system_refusing_is_one_sentence(
     place: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,7 +69,9 @@ def test_texts_stay_texts(study: str) -> None:
     """No new kind of element or attribute in the page, nothing that steers a terminal, no markup in Markdown, no
     command in LaTeX."""
     result = hostile(EVERY[study](), EVERYTHING)
-    assert Elements(page_of(result)).active == set()
+    page = page_of(result)
+    assert Elements(page).active == set()
+    assert not {"\u202e", "\u2066"} & {*page}, "they turn around what follows, figures too"
     steering = {letter for letter in said_in_a_terminal(result) if unicodedata.category(letter) in ("Cc", "Cs")}
     assert steering <= {"\n"}
     command = command_line(result.manifest)
@@ -127,7 +129,9 @@ def opened(tabs: Tabs, tmp_path: Path) -> Iterator[Callable[..., Tab]]:
 def test_in_a_browser(opened: Callable[..., Tab]) -> None:
     for study in SHOWN:
         tab = opened(hostile(EVERY[study](), EVERYTHING))
-        assert TEXTS["address"] in tab.locator("body").inner_text()
+        shown = tab.locator("body").inner_text()
+        assert TEXTS["address"] in shown
+        assert "⟨202e⟩abc⟨2066⟩def" in shown
 
 
 @pytest.mark.campaign

@@ -12,7 +12,7 @@ import vl_convert
 from toy_page import HEADS, PAGE, SHAPES, toy_result
 
 from attlas.pages import Claim, Custom, Finding, Listing, Section, Tables, holds, say
-from attlas.pages.html import html_page, tag
+from attlas.pages.html import cells_of, html_page, tag
 from attlas.pages.laws import check_page, check_schema
 from attlas.pages.markdown import markdown_page
 from attlas.pages.page import Page
@@ -140,7 +140,27 @@ def test_one_rule_for_numbers(kind: str, value: float | None, text: str) -> None
 
 def test_a_column_has_the_same_number_of_decimals() -> None:
     assert Column("x", "x", "number").written([12.345, 0.5, 3]) == ["12.3", "0.5", "3.0"]
+    assert Column("x", "x", "signed").written([0.25, 0.00004, -0.00004]) == ["+0.25", "0.00", "0.00"]
+    assert Column("x", "x", "share").written([0.00008, 0.00012, 0.0]) == ["0.00008", "0.00012", "0.00000"]
+    assert Column("x", "x", "share").written([0.000004, 0.0000051]) == ["4.0e−6", "5.1e−6"]  # all of it is so small
     assert interval("−0.1", "0.2") == "−0.1 to 0.2"
+
+
+def test_quantities_that_share_a_column_have_decimals_of_their_own() -> None:
+    which = Column("which", "which", kinds={"matching": "share", "copying": "signed"})
+    value = Column("value", "score", "number", ends=("low", "high"), chance="chance")
+    rows = [
+        {"which": "matching", "value": 0.9, "low": 0.85, "high": 0.95, "chance": 0.00007},
+        {"which": "copying", "value": 0.00004, "low": -0.00002, "high": 0.0003, "chance": 0.0},
+        {"which": "copying", "value": 0.00031, "low": 0.0002, "high": 0.0004, "chance": 0.0},
+        {"which": "matching", "value": 0.02, "low": 0.01, "high": 0.03, "chance": 0.0},
+    ]
+    cells = {title: written for title, _, _, written in cells_of(Schema("heads", "", which, value), rows, ["value"])}
+    assert cells == {
+        "score": ["0.90", "0.00004", "0.00031", "0.02"],
+        "95 %": ["0.85–0.95", "−0.00002 to 0.00030", "0.00020–0.00040", "0.01–0.03"],
+        "chance": ["0.00", "0.00000", "0.00000", "0.00"],
+    }
 
 
 def test_what_comes_from_users_is_escaped_in_html_and_markdown() -> None:

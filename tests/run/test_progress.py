@@ -78,3 +78,18 @@ def test_a_total_that_is_not_known_is_not_told() -> None:
     bar.finish()
     assert "1,500 pieces" in shown.getvalue()
     assert "left" not in shown.getvalue()
+
+
+def test_a_name_that_steers_a_terminal_is_written_out() -> None:
+    """A model may be called anything, and notes name it."""
+    name, written = "\x1b]0;mine\x07\u2028\u202ea\nb", r"\x1b]0;mine\x07\u2028\u202ea\nb"
+    for stream in (io.StringIO(), Terminal()):
+        progress = progress_on(stream)
+        progress.note(f"before {name}")
+        progress.start(name, total=10)
+        progress.note(f"of {name}")
+        progress.finish()
+        shown = stream.getvalue()
+        assert f"before {written}\n" in shown
+        assert f"of {written}" in shown
+        assert not {"\x07", "\u2028", "\u202e"} & {*shown}

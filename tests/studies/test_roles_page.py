@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from rich.console import Console
 
 from attlas.pages import Tables
 from attlas.pages.laws import check_page
+from attlas.pages.terminal import print_page
 from attlas.store import Result
 from attlas.studies.reporting import page_of
-from attlas.studies.roles.page import PAGE
+from attlas.studies.roles.page import PAGE, names_that_hold, naming_nobody
 from invented_roles import page_result
 
 if TYPE_CHECKING:
@@ -48,6 +51,72 @@ def test_scores_that_are_no_shares_are_not_drawn_on_an_axis_of_shares() -> None:
     assert {row["definition"] for row in leaders} == {
         "prefix_matching", "duplicate", "previous_text", "sink", "retrieval_forced",
     }  # fmt: skip
+
+
+def test_a_definition_whose_heads_are_no_more_than_chance_names_nobody() -> None:
+    result = page_result()
+    tables = Tables(result, PAGE.schemas, PAGE.derived)
+    assert {row["beyond"] for row in tables["first"]} == {5}
+    assert not list(naming_nobody(tables))
+    named = result.rows("named")
+    for row in named:
+        if row["definition"] == "duplicate":
+            row |= {"value": 0.03, "low": 0.01, "high": 0.05}
+        if row["definition"] == "dormant":  # small figures are meant
+            row |= {"value": 1.3, "low": 1.2, "high": 1.4, "chance": 1.0}
+        if row["definition"] == "sink":
+            row |= {"chance": None}
+        if row["definition"] == "retrieval_forced":  # now of the weights alone, which have no interval
+            row |= {"definition": "copying_weights", "value": row["value"] - 0.1, "low": None, "high": None}
+            row["chance"] = 0.0
+    columns = {name: [row[name] for row in named] for name in named[0]}
+    other = Result(result.manifest, {**result.tables, "named": columns})
+    check_page(PAGE, other)
+    tables = Tables(other, PAGE.schemas, PAGE.derived)
+    assert {row["definition"]: row["beyond"] for row in tables["first"]} == {
+        "prefix_matching": 5, "duplicate": 0, "previous_text": 5, "sink": None, "dormant": 0, "copying_weights": 2,
+    }  # fmt: skip
+    (told,) = naming_nobody(tables)
+    assert "**Nobody** is named by duplicate piece (Wang et al. 2023) and dormant by output norm" in (
+        told.text.markdown()
+    )
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_names_hold_or_are_not_shown_to(number: int) -> None:
+    result = page_result()
+    effects = result.rows("effects")[:number]
+    columns = {name: [row[name] for row in effects] for name in effects[0]}
+    some = Result(result.manifest, {**result.tables, "effects": columns})
+    check_page(PAGE, some)
+    told = [str(one.text) for one in names_that_hold(Tables(some, PAGE.schemas, PAGE.derived))]
+    assert told == (
+        ["One role's heads were closed, and its name holds: induction."] if number == 1 else
+        ["Of 3 roles whose heads were closed, the names of 2 hold: induction and previous piece.",
+         "Of 3 roles whose heads were closed, the names of 1 are not shown to hold: duplicate piece."]
+    )  # fmt: skip
+
+
+def test_the_list_of_heads_begins_with_those_that_a_definition_means() -> None:
+    tables = Tables(page_result(), PAGE.schemas, PAGE.derived)
+    for definition, small in (("prefix_matching", False), ("dormant", True)):
+        shown = tables["foremost"].where(definition=definition).column("value")
+        every = sorted(tables["heads"].where(definition=definition).column("value"), reverse=not small)
+        assert shown == every[:12]
+
+
+@pytest.mark.parametrize("width", [50, 64, 80, 81, 97, 120, 200])
+def test_no_figure_is_cut_in_a_terminal(width: int) -> None:
+    result = page_result()
+    tables = {name: table for name, table in result.tables.items() if name not in ("effects", "untested")}
+    heard = StringIO()
+    print_page(PAGE, Result(result.manifest, tables), Console(file=heard, width=width))
+    lines = heard.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    shown = heard.getvalue().count("not tested")
+    assert shown in (0, 6)  # a column of six definitions, whole or not at all
+    assert shown == 6 or width < 97
+    assert "0.88–0.91" in heard.getvalue()
 
 
 @pytest.mark.browser

@@ -31,7 +31,7 @@ from tools.chaos.page import page_of
 from tools.chaos.place import Alone, Moment, Watched, killing
 from tools.chaos.races import _judged, _Runner
 from tools.chaos.states import FOLDER, Known, State, Untouched, look
-from tools.chaos.trials import Came, Planned, Trial, carried_out, read_record
+from tools.chaos.trials import Came, Planned, Trial, carried_out, mended, read_record
 from tools.chaos.watch import SYSCALLS, Call, Watch, ask_to_be_watched, possible
 
 watching = pytest.mark.skipif(not possible(), reason="files can be watched on Linux and x86-64 alone")
@@ -63,7 +63,7 @@ def planned(trial: Trial) -> Planned:
 
 def test_every_study_that_resumes_has_a_tiny_run() -> None:
     assert set(resuming()) == {run.split()[0] for run in COMMANDS}
-    assert set(resuming()) < {*studies(), "atlas"}
+    assert set(resuming()) < {*studies(), "atlas", "atlas-many"}
     assert chosen(["prune"]) == ["prune", "prune retuned"]
 
 
@@ -188,7 +188,7 @@ def watched_child(watch: Watch, call: Callable[[], None], room: Path) -> Child:
     number = os.fork()
     if not number:
         os.dup2(os.open(room / "err", os.O_WRONLY), 2)
-        ask_to_be_watched(its, reads=watch.reads)
+        ask_to_be_watched(its, reads=watch.reads, writes=watch.writes)
         call()
         os._exit(0)
     child = Child(number, os.pidfd_open(number), room, watch, socket.recv_fds(ours, 1, 1)[1][0])
@@ -223,6 +223,16 @@ def test_every_change_is_held_up_and_seen(tmp_path: Path) -> None:
         ("half write of /a", b"Abcdefghij"), ("truncate of /a", b"ABcdefghij"), ("rename of /b", b"ABcdefghij\0\0"),
         ("unlink of /b", b"ABcdefghij\0\0"),
     ]  # fmt: skip
+
+
+@watching
+def test_of_open_files_nothing_is_told_where_nobody_asks(tmp_path: Path) -> None:
+    seen: list[str] = []
+    watch = Watch(tmp_path / "out", lambda call, half: bool(seen.append(str(call))), writes=False)
+    room = tmp_path / "room"
+    room.mkdir()
+    assert watched_child(watch, lambda: changing(tmp_path / "out"), room).end().status == 0
+    assert seen == ["mkdir of /", "open of /a", "rename of /b", "unlink of /b"]
 
 
 @watching
@@ -286,12 +296,16 @@ def test_a_trial_that_is_run_again_counts_once(tmp_path: Path) -> None:
     left = Planned("races", "survey", 0, pytest.fail)
     assert carried_out([lambda: [planned(again)], lambda: [left]], record) == (2, 0)
     assert read_record(record) == [again, other]
+    assert mended(record) == [first]
+    assert "made again since:\n\n- survey, states, rename of /a (3 of 90): a is another" in page_of([again], [first])
     seen = Trial(
         "watched", "survey", 0, "", figures={"changes": 90, "moments": 120, "states": 99, "classes": 7, "mapped": 1}
     )
     page = page_of([*read_record(record), seen])
     assert "1 runs make 90 changes of a file" in page
-    assert "(120 moments) leaves one of 99 different states of 7 classes. 1 states were gone on from (1 were" in page
+    assert "(120 moments) leaves one of 99 different states of 7 classes. 1 states were gone on from, the" in page
+    assert "the first of 1 classes among them (1 were killed again" in page
+    assert "300 kills at\nrandom times, 100 of each signal" in page
     assert "Of 1 races 1 came to run one after the other. 0 of 3 trials are at fault" in page
     assert "| survey | 90 | 99 | 7 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 1 | 0 |" in page
     assert f"on {date.today()}: 1 runs" in page

@@ -114,6 +114,7 @@ def ends(status: int, said: str = "", file: str = "", *, opens: bool = False) ->
         (ends(2, "attlas: no x\n", "taken/letter.txt"), Line(("survey", "x")), "half a result"),
         (ends(0, "", "out/.running"), Line(("survey", "x")), "half a result"),
         (ends(2, "attlas: no x\n", "out/checkpoint/plan.json"), Line(("survey", "x")), "refused"),
+        (ends(2, "Usage: attlas\n\n  Look.\n"), Line(()), "refused"),
     ],
 )
 def test_what_is_wrong_with_a_command_line_is_seen(

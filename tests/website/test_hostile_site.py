@@ -63,4 +63,7 @@ def test_texts_stay_texts(text: str, tmp_path: Path, open_site: Open) -> None:
         links = page.evaluate("[...document.querySelectorAll('a')].map((a) => a.href)")
         assert all(link.startswith(tmp_path.as_uri() + "/") for link in links)
         assert page.locator(".warning", has_text="missing").count() == 0
+        shown = page.locator("body").inner_text()
+        assert not {"\u202e", "\u2066"} & {*shown}, "they turn around what follows, figures too"
+        assert ("⟨202e⟩abc⟨2066⟩" in shown) == ("\u202e" in text)
     assert page.locator("h1").inner_text()

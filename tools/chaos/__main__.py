@@ -17,7 +17,7 @@ from pathlib import Path
 from tools.chaos import disks, kills, races, signals
 from tools.chaos.children import warmed
 from tools.chaos.commands import chosen
-from tools.chaos.page import write_page
+from tools.chaos.page import ASKED, write_page
 from tools.chaos.place import Place
 from tools.chaos.trials import Planned, carried_out
 from tools.chaos.watch import possible
@@ -31,11 +31,11 @@ def main(arguments: list[str] | None = None) -> int:
     asked.add_argument("kinds", nargs="*", choices=[*KINDS, []], help="which kinds; all if left out")
     asked.add_argument("--study", action="append", default=[], help="these alone")
     asked.add_argument("--most", type=int, default=0, help="at most so many states of each run; 0 for all")
-    asked.add_argument("--kills", type=int, default=10, help="so many real kills at changes of files of each run")
-    asked.add_argument("--times", type=int, default=300, help="so many kills at random times")
-    asked.add_argument("--signals", type=int, default=100, help="so many of each signal")
-    asked.add_argument("--disks", type=int, default=20, help="so many full disks")
-    asked.add_argument("--races", type=int, default=50, help="so many races")
+    asked.add_argument("--kills", type=int, default=ASKED["kills"], help="so many real kills at changes of each run")
+    asked.add_argument("--times", type=int, default=ASKED["times"], help="so many kills at random times")
+    asked.add_argument("--signals", type=int, default=ASKED["signals"], help="so many of each signal")
+    asked.add_argument("--disks", type=int, default=ASKED["disks"], help="so many full disks")
+    asked.add_argument("--races", type=int, default=ASKED["races"], help="so many races")
     asked.add_argument("--seed", type=int, default=0, help="decides what is drawn")
     asked.add_argument("--record", type=Path, help="a file that gets a line of each trial")
     asked.add_argument("--processes", type=int, default=2, help="so many runs at a time")

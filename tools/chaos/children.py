@@ -228,7 +228,7 @@ def _become(arguments: Sequence[str], room: Path, watch: Watch | None, channel: 
         if watch is not None:
             if watch.seed is not None:
                 _same_each_time()
-            ask_to_be_watched(channel, reads=watch.reads)
+            ask_to_be_watched(channel, reads=watch.reads, writes=watch.writes)
         main()
         status = 0
     except SystemExit as end:

@@ -10,12 +10,13 @@ import inspect
 import re
 from collections.abc import Callable
 
-from attlas.cli.atlas import MAKE
+from attlas.cli.atlas import MAKE, MANY
 from attlas.studies import Study, studies
 
 # every run by the name of its study, and what sets it apart where there are several
 COMMANDS: dict[str, str] = {
     "atlas": "{treebank one} --model {bert} --only survey,relations,clusters,norms --limit 8 --twins 1 --budget 120",
+    "atlas-many": "{list of models} {plain one} --only survey --limit 3 --twins 1 --budget 160",
     "ablate": "{labelled one} --model {classifier} --task classification --limit 6 --budget 128",
     "align": "{bitext one} --model {marian} --gold {gold one} --limit 4 --twins 1 --aligners diagonal --budget 100",
     "clusters": "{plain one} --model {bert} --single --limit 4 --twins 1 --budget 160",
@@ -56,13 +57,13 @@ COMMANDS: dict[str, str] = {
 
 
 def resuming() -> list[str]:
-    """The studies whose commands take ``--resume``, and the command that runs several of them."""
+    """The studies whose commands take ``--resume``, and the commands that run several of them."""
     return [name for name, study in known().items() if "resume" in inspect.signature(study.load_call()).parameters]
 
 
 def known() -> dict[str, Study]:
-    """All studies, and the atlas."""
-    return {**studies(), "atlas": MAKE}
+    """All studies, and the atlas of one model and of many."""
+    return {**studies(), "atlas": MAKE, "atlas-many": MANY}
 
 
 def chosen(names: list[str]) -> list[str]:

@@ -40,19 +40,27 @@ def other_states(place: Place, names: Sequence[str], seed: int) -> Iterator[Plan
 
 
 def _in_turn(place: Place, chosen: dict[str, list[int]], seed: int) -> Iterator[Planned]:
+    for name, number in _by_turns(chosen):
+        draw = random.Random(f"again {seed} {name} {number}")
+        yield Planned("states", name, number, partial(_gone_on_from, place, name, number, draw))
+
+
+def _by_turns(chosen: dict[str, list[int]]) -> Iterator[tuple[str, int]]:
+    """The first number of each run, then the second of each, and so on."""
     for turn in range(max(map(len, chosen.values()), default=0)):
         for name, numbers in chosen.items():
             if turn < len(numbers):
-                draw = random.Random(f"again {seed} {name} {numbers[turn]}")
-                yield Planned("states", name, numbers[turn], partial(_gone_on_from, place, name, numbers[turn], draw))
+                yield name, numbers[turn]
 
 
 def real_kills(place: Place, names: Sequence[str], count: int, seed: int) -> Iterator[Planned]:
     """So many kills at changes of files of each run, of every kind of change to every file first."""
+    chosen = {}
     for name in names:
         changes = [moment.what for moment in place.watched(name).moments]
-        for number in sampled(changes, count, random.Random(f"kills {seed} {name}")):
-            yield Planned("kills", name, number, partial(_killed, place, name, number))
+        chosen[name] = sampled(changes, count, random.Random(f"kills {seed} {name}"))
+    for name, number in _by_turns(chosen):
+        yield Planned("kills", name, number, partial(_killed, place, name, number))
 
 
 def random_kills(place: Place, names: Sequence[str], count: int, seed: int) -> Iterator[Planned]:
@@ -109,7 +117,8 @@ def _gone_on_from(place: Place, name: str, number: int, draw: random.Random) -> 
         return changes == fatal != 0
 
     go_on = [*alone.arguments, "--out", str(out), "--resume"]
-    ended = run(go_on, Watch(out, see, reads=True))
+    watch = Watch(out, see, reads=True, writes=bool(fatal)) if fatal or untouched.left else None
+    ended = run(go_on, watch)
     wrong = [f"it looked into an unfinished file: {call}" for call in untouched.looked_into]
     if ended.killed and fatal:
         note = "killed again"

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
-from tools.chaos.trials import Trial, read_record
+from tools.chaos.trials import Trial, mended, read_record
 
 KINDS = {
     "states": "gone on from", "kills": "killed there", "finished": "after its end",
@@ -20,6 +20,7 @@ KINDS = {
     "races": "race",
 }  # fmt: skip
 SEEN = ("changes", "states", "classes")
+ASKED = {"kills": 10, "times": 300, "signals": 100, "disks": 20, "races": 50}  # trials of a whole campaign
 PLACE = re.compile(r"/\S*?chaos-\w+/\d+/")  # where this machine had the folder of a trial
 ABOUT = """\
 # Faults
@@ -50,6 +51,10 @@ process.
 - *Race*: two or three processes at once in one folder (the same plan, another one, `--resume` or `attlas report`
   meanwhile, two that take over from a killed one): one goes on, the others are refused with a sentence that is true.
 
+A whole campaign goes on from every class of every run, and has {kills} real kills of each run, {times} kills at
+random times, {signals} of each signal, {disks} full disks and {races} races. All kinds and all runs go on equally
+fast, so that a campaign that was ended early has some of everything.
+
 In the end the folder must hold what the run leaves when nobody disturbs it: the same files, and in them the same but
 for `started`, `seconds` and columns of time; a page must be, to the letter, that of the tables beside it.
 """
@@ -57,16 +62,17 @@ for `started`, `seconds` and columns of time; a page must be, to the letter, tha
 
 def write_page(record: Path, page: Path) -> None:
     """Write what a record holds into a page."""
-    page.write_text(page_of(read_record(record)), encoding="utf-8")
+    page.write_text(page_of(read_record(record), mended(record)), encoding="utf-8")
 
 
-def page_of(trials: list[Trial]) -> str:
-    """The page of these trials, as Markdown."""
+def page_of(trials: list[Trial], were_wrong: Sequence[Trial] = ()) -> str:
+    """The page of these trials, as Markdown; some of them ``were_wrong`` before the code was mended."""
     runs = sorted({trial.run for trial in trials})
     counts = Counter((trial.run, trial.kind) for trial in trials)
     wrong = Counter(trial.run for trial in trials if trial.wrong)
     seen = {trial.run: trial.figures for trial in trials if trial.kind == "watched"}
-    lines = [ABOUT, f"Written by `python -m tools.chaos` on {date.today()}{_code(trials)}: {_summary(trials)}", ""]
+    written = f"Written by `python -m tools.chaos` on {date.today()}{_code(trials)}"
+    lines = [ABOUT.format(**ASKED), f"{written}: {_summary(trials)}", ""]
     heads = ["run", "changes of a file", *SEEN[1:], *KINDS.values(), "at fault"]
     lines += ["| " + " | ".join(heads) + " |", "|---" + "|---:" * (len(heads) - 1) + "|"]
     for run in runs:
@@ -78,7 +84,8 @@ def page_of(trials: list[Trial]) -> str:
     mapped = [run for run in runs if seen.get(run, {}).get("mapped")]
     if mapped:
         lines += ["", f"These map files below their folder into memory: {', '.join(mapped)}."]
-    lines += ["", *_at_fault(trials)]
+    lines += _listed("At fault", [trial for trial in trials if trial.wrong])
+    lines += _listed("At fault until that was mended, and made again since", were_wrong)
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -100,6 +107,8 @@ def _summary(trials: list[Trial]) -> str:
         sum(figures[name] for figures in seen) for name in ("changes", "moments", "states", "classes")
     )
     counts = Counter(trial.kind for trial in trials)
+    gone_on = Counter(trial.run for trial in trials if trial.kind == "states")
+    begun = sum(min(gone_on[trial.run], trial.figures["classes"]) for trial in trials if trial.figures)
     twice = sum(trial.note == "killed again" for trial in trials)
     killed = sum(trial.kind == "random kills" and trial.note == "killed" for trial in trials)
     ended = sum(trial.note == "ended" for trial in trials)
@@ -109,7 +118,8 @@ def _summary(trials: list[Trial]) -> str:
     return (
         f"{len(seen)} runs make {changes:,} changes of a file, and a kill before one or in the middle of a write "
         f"({moments:,} moments) leaves one of {states:,} different states of {classes:,} classes. "
-        f"{counts['states']:,} states were gone on from ({twice:,} were killed again on the way), "
+        f"{counts['states']:,} states were gone on from, the first of {begun:,} classes among them ({twice:,} were "
+        f"killed again on the way), "
         f"{wrong['states']:,} at fault; {counts['kills']:,} real kills were compared with what was seen there, "
         f"{wrong['kills']:,} at fault. Of {counts['random kills']:,} kills at random times {killed:,} met a run at "
         f"work, and of {counts['SIGTERM'] + counts['SIGHUP']:,} signals {ended:,}; the others, {late:,} in all, came "
@@ -118,11 +128,10 @@ def _summary(trials: list[Trial]) -> str:
     )
 
 
-def _at_fault(trials: list[Trial]) -> list[str]:
-    told = [trial for trial in trials if trial.wrong]
-    wrong = [PLACE.sub("", "; ".join(trial.wrong))[:300] for trial in told]
-    lines = [f"- {trial.run}, {trial.kind}, {trial.done}: {what}" for trial, what in zip(told, wrong, strict=True)]
-    return ["At fault:", "", *lines] if lines else []
+def _listed(title: str, trials: Sequence[Trial]) -> list[str]:
+    wrong = [PLACE.sub("", "; ".join(trial.wrong)).strip()[:300] for trial in trials]
+    lines = [f"- {trial.run}, {trial.kind}, {trial.done}: {what}" for trial, what in zip(trials, wrong, strict=True)]
+    return ["", f"{title}:", "", *lines] if lines else []
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from tools.chaos.watch import Call, Looking, Watch
 from tools.same_figures.inputs import NAMES, make_inputs
 
 SEED = 1  # of the random bytes that a watched run is dealt
+LISTED = "list of models"  # an input that is made here
 DRAWN = 20  # further states of each run that are gone on from, whatever their class
 
 
@@ -113,10 +114,13 @@ class Place:
         """A place with all inputs in it."""
         make_inputs(folder / "inputs")
         (folder / "kept").mkdir()
-        return cls(folder)
+        place = cls(folder)
+        listed = [place.input("bert"), place.input("llama")]
+        Path(place.input(LISTED)).write_text("\n".join(listed), encoding="utf-8")
+        return place
 
     def input(self, name: str) -> str:
-        return str(self.folder / "inputs" / NAMES[name])
+        return str(self.folder / "inputs" / ("models.txt" if name == LISTED else NAMES[name]))
 
     @property
     def kept(self) -> Path:

@@ -7,7 +7,7 @@ import json
 import os
 import time
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -109,9 +109,16 @@ def _work(planned: Iterable[Planned], known: set[tuple[str, str, int]], record: 
 
 def read_record(record: Path) -> list[Trial]:
     """The trials of a record; of one that was made again, the last time."""
-    trials = {}
+    return list({trial.key: trial for trial in _lines(record)}.values())
+
+
+def mended(record: Path) -> list[Trial]:
+    """The trials of a record that were at fault, and were not when they were made again."""
+    now = {trial.key: trial for trial in read_record(record)}
+    return list({trial.key: trial for trial in _lines(record) if trial.wrong and not now[trial.key].wrong}.values())
+
+
+def _lines(record: Path) -> Iterator[Trial]:
     for line in record.read_text(encoding="utf-8").splitlines():
         told = json.loads(line)
-        trial = Trial(**{**told, "wrong": tuple(told["wrong"])})
-        trials[trial.key] = trial
-    return list(trials.values())
+        yield Trial(**{**told, "wrong": tuple(told["wrong"])})

@@ -79,12 +79,14 @@ Looking = Callable[[Call, bool], bool]
 
 @dataclass
 class Watch:
-    """Watches a child's changes below a folder. ``reads`` tells of files that are opened for reading as well;
-    ``seed`` deals out random bytes that are always the same (None: the system's own)."""
+    """Watches a child's changes below a folder. ``reads`` tells of files that are opened for reading as well, without
+    ``writes`` nothing is told of what is done with a file once it is open (a held up call takes its time); ``seed``
+    deals out random bytes that are always the same (None: the system's own)."""
 
     folder: Path
     look: Looking
     reads: bool = False
+    writes: bool = True
     seed: int | None = None
     mapped: set[str] = field(default_factory=set)
     _dealt: int = 0
@@ -258,9 +260,9 @@ def possible() -> bool:
     return sys.platform == "linux" and platform.machine() == "x86_64" and hasattr(os, "pidfd_open")
 
 
-def ask_to_be_watched(channel: socket.socket, *, reads: bool) -> None:
+def ask_to_be_watched(channel: socket.socket, *, reads: bool, writes: bool = True) -> None:
     """Have all calls from now on held up, and hand over, in a child, the file by which they are answered."""
-    program = _program(reads=reads)
+    program = _program(reads=reads, writes=writes)
     held = ctypes.create_string_buffer(program, len(program))
 
     class Program(ctypes.Structure):
@@ -275,12 +277,14 @@ def ask_to_be_watched(channel: socket.socket, *, reads: bool) -> None:
     os.close(listener)
 
 
-def _program(*, reads: bool) -> bytes:
+def _program(*, reads: bool, writes: bool) -> bytes:
     """The kernel's rule for which calls are held up."""
     load, equal, any_bit, end = 0x20, 0x15, 0x45, 0x06
     held, free = (end, 0, 0, 0x7FC00000), (end, 0, 0, 0x7FFF0000)
     steps: list[tuple[int, int, int, int]] = [(load, 0, 0, 0)]
     for name, number in SYSCALLS.items():
+        if name in FILES and not writes:
+            continue
         if name == "mmap":  # shared, and to be written to
             steps += [
                 (equal, 0, 6, number), (load, 0, 0, 32), (any_bit, 0, 3, 2), (load, 0, 0, 40), (any_bit, 0, 1, 1),

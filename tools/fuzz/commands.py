@@ -128,7 +128,7 @@ def _judge_words(drawn: Line, said: Said) -> None:
         said.status == 2 and said.sentence.startswith("Error: ") and (len(lines) == 1 or lines[0][:7] == "Usage: ")
     )
     reported = said.status == 1 and drawn.words[0] in REPORTING and said.out and not said.err
-    no_words = not drawn.words and said.out.startswith("Usage: ")
+    no_words = not drawn.words and said.err.startswith("Usage: ")
     if not (usage or reported or no_words):
         quiet = "-q" in drawn.words or "--quiet" in drawn.words
         if not said.sentence.startswith("attlas: ") or (len(lines) > 1 and quiet):

@@ -5,7 +5,7 @@ written out in :mod:`tools.mutants.design` (choosing on the texts that are score
 correction that is dropped), and small changes of arithmetic, drawn by a seed. A change that no test notices has
 *survived*: either a test is missing, or the change makes no difference, which is then argued in ``equivalent.toml``.
 
-    python -m tools.mutants design              # all 39, about half an hour
+    python -m tools.mutants design              # all of them, an hour or so
     python -m tools.mutants random --count 170  # a sample, an hour or two
     python -m tools.mutants random --only stats
 

@@ -48,6 +48,7 @@ from attlas.models import (
     without_turns,
 )
 from attlas.models.arriving import settle
+from attlas.models.opening import number_format
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -656,11 +657,7 @@ def load(
     """
     from attlas.capture.check import prove
 
-    if isinstance(dtype, str):
-        found = getattr(torch, dtype, None)
-        if not isinstance(found, torch.dtype):
-            raise CapabilityError(f"no number format {dtype!r}; try float32, bfloat16 or float16")
-        dtype = found
+    dtype = number_format(dtype)
     opened = open_model(
         name, task_head=task_head, device=device, dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle,
         placing=Placing(**placing),

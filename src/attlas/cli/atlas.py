@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from attlas.making.made import Made
 
 MAKE = Study("atlas", call="attlas.making.call:make_atlas", after="attlas.cli.atlas:show")
-MANY = Study("atlas-many", call="attlas.making.many:make_many", after="attlas.cli.atlas:show")
+MANY = Study("atlas-many", call="attlas.making.many:make_many", command="atlas many", after="attlas.cli.atlas:show")
 app = typer.Typer(cls=plain_group("atlas", alone=True), rich_markup_mode=None, no_args_is_help=False)
 app.command("atlas")(command_for(MAKE))
 app.command("many")(command_for(MANY))

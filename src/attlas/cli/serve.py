@@ -53,6 +53,7 @@ def command(
     from attlas.views.server import Server
     from attlas.views.writing import Writing
 
+    opening.check()
     kept = look_limits(limits)
     held = None if card is None else read_card(card)
     shelf = Shelf(partial(load, **opening.options))

@@ -9,14 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attlas.errors import AttlasError
+from attlas.errors import AttlasError, PlanError
 from attlas.evidence.atlas import Atlas
 from attlas.evidence.gathering import opened_as
 from attlas.making.made import Made
 from attlas.making.places import EXAMPLES, models_in, results_in
-from attlas.making.state import DONE, State
+from attlas.making.state import DONE, FAILED, State
 from attlas.run.progress import Progress
 from attlas.store import Result, versions_here
+from attlas.store.checkpoint import clear_leftovers
 from attlas.store.damage import told_as_damage
 from attlas.studies.joining import gathered
 from attlas.studies.reporting import write_report
@@ -30,9 +31,14 @@ def finish(folder: Path, progress: Progress, command: str = "", left_out: Sequen
     """Bring together the results of all models in a folder, and write them down as an atlas with its pages, which
     name the ``command`` that makes it again and what was ``left_out`` on the way here."""
     progress.note("bringing together what was found")
+    clear_leftovers(folder)
     states = {model: State.of(model) for model in models_in(folder)}
     known = {model: state for model, state in states.items() if state is not None}
     places = [place for place in results_in(folder) if place.name != EXAMPLES]
+    if not places:
+        ended = [each for state in known.values() for each in state.outcomes.values() if each.state == FAILED]
+        why = "; ".join(f"{each.study}: {each.reason}" for each in ended[:3])
+        raise PlanError(f"there is nothing to make an atlas of, for no study came to its end ({why})")
     tables = gathered(places, beside=folder).tables
     tables |= _examples(folder, tables)
     told = [*left_out, *tables["left_out"].to_pylist()]

@@ -73,7 +73,9 @@ def join_atlas(
     with holding(folder):
         for each in kept:
             told.note(f"{each.folder}: {each.manifest.study} of {each.manifest.model.get('name')}")
-            _copy(each, folder)
+            if not _copy(each, folder):
+                reason = f"examples of {each.manifest.model.get('name')} on other texts are there already"
+                left_out.append({"given": str(each.folder), "reason": reason})
         line = command or shlex.join(["attlas", "atlas", "join", *map(str, given), "--out", str(folder)])
         return finish(folder, told, line, left_out)
 
@@ -119,11 +121,14 @@ def _distinct(found: Sequence[Found], left_out: list[dict[str, str]]) -> list[Fo
     return list(last.values())
 
 
-def _copy(each: Found, folder: Path) -> None:
-    """Copy a result into the place of its model: its manifest and tables, and the pages of examples."""
+def _copy(each: Found, folder: Path) -> bool:
+    """Copy a result into the place of its model: its manifest and tables, and the pages of examples, of which a model
+    has one set; whether it was copied."""
     model = each.manifest.model
     own = of_model(folder, str(model.get("name", "a model")), str(model.get("fingerprint", "")))
     place = own / each.manifest.study
+    if each.manifest.study == EXAMPLES and place.exists():
+        return False
     if place.exists():  # of another corpus
         place = own / f"{each.manifest.study}-{slug(str(each.manifest.corpus.get('name', 'other')))}"
     place.mkdir(parents=True)
@@ -138,3 +143,4 @@ def _copy(each: Found, folder: Path) -> None:
         corpus = str(each.manifest.corpus.get("name", ""))
         state.add(Outcome(place.name, DONE, "", corpus, each.manifest.seconds))
     state.write(own)
+    return True

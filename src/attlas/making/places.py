@@ -7,6 +7,7 @@ become of each study.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,8 +16,11 @@ from attlas.making.state import STATE, State
 from attlas.run.session import slug
 from attlas.store.checkpoint import FOLDER as CHECKPOINT
 from attlas.store.folder import MANIFEST, locate, read_manifest
+from attlas.whole import UNFINISHED
 
 PAGE, SITE, EXAMPLES, TEXTS = "index.html", "site", "examples", "texts"
+# files of the atlas itself, finished or on their way, on file systems that take A for a as well
+OWN = re.compile(rf"({re.escape(PAGE)}|{SITE}|{re.escape(MANIFEST)}|.*\.parquet)(\.\w+)?", re.IGNORECASE)
 DEEP = 4  # folders below one that is given, in which results are looked for
 ATLAS = "atlas"  # what its manifest says instead of a study
 
@@ -33,15 +37,16 @@ def models_in(folder: Path) -> list[Path]:
 
 
 def of_model(folder: Path, name: str, fingerprint: str) -> Path:
-    """The place of a model in an atlas: called after it, and told apart where another model of that name is there.
+    """The place of a model in an atlas: called after it, and told apart where another model of that name is there, or
+    where the atlas has a file of its own under that name.
 
-    >>> of_model(Path("out"), "org/tiny", "0123456789")
-    PosixPath('out/tiny')
+    >>> of_model(Path("out"), "org/tiny", "0123456789"), of_model(Path("out"), "org/site", "0123456789")
+    (PosixPath('out/tiny'), PosixPath('out/site-012345'))
     """
     place = folder / slug(name)
     there = State.of(place)
     other = there is not None and there.plan.get("model", {}).get("fingerprint") != fingerprint
-    return folder / f"{slug(name)}-{fingerprint[:6]}" if other else place
+    return folder / f"{slug(name)}-{fingerprint[:6]}" if other or OWN.fullmatch(place.name) else place
 
 
 def results_in(folder: Path, deep: int = DEEP) -> Iterator[Path]:
@@ -104,7 +109,7 @@ def require_atlas_folder(folder: Path, own: Path) -> None:
     others = sorted(
         place.name
         for place in folder.iterdir()
-        if not (place.name.startswith(".") or place.name in known or (place / STATE).is_file())
+        if not (place.name.startswith(".") or place.name in known or (place / STATE).is_file() or _just_begun(place))
         and not (known and place.suffix == ".parquet")
     )
     if others:
@@ -112,5 +117,10 @@ def require_atlas_folder(folder: Path, own: Path) -> None:
         raise StoreError(
             f"{folder}: it holds {', '.join(others[:3])}{more}, which is no atlas; choose another --out or delete it"
         )
-    if own.exists():
+    if own.exists() and not _just_begun(own):
         raise StoreError(f"{own}: there is something here already; choose another --out or delete it")
+
+
+def _just_begun(place: Path) -> bool:
+    """Whether a folder is a model's of which nothing was written down before a kill."""
+    return place.is_dir() and {path.name for path in place.iterdir()} <= {f"{STATE}{UNFINISHED}"}

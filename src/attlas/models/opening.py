@@ -67,10 +67,7 @@ def open_model(
     """
     if task_head not in (None, "none", *HEADS):
         raise ModelError(f"no task head {task_head!r}; choose one of {', '.join(HEADS)}, or none")
-    if dtype is not None and dtype not in FORMATS:
-        raise CapabilityError(
-            f"attention cannot be measured in {_plain(dtype)}; try {', '.join(map(_plain, FORMATS))}"
-        )
+    dtype = number_format(dtype)
     device = None if device is None else require_device(device)
     shown, folder = bundled.resolve(name)
     packed = gguf_files.read_name(name)
@@ -187,6 +184,26 @@ def _outline(name: str | Path | None, head: str | None, remote_code: bool) -> Pr
         return None
     with quiet(), torch.device("meta"):
         return kind(config)
+
+
+def number_format(dtype: torch.dtype | str | None) -> torch.dtype | None:
+    """A format of numbers, by its name, too; refused where attention cannot be measured in it.
+
+    >>> number_format("bfloat16"), number_format(None)
+    (torch.bfloat16, None)
+    >>> number_format("foo")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CapabilityError: no number format 'foo'; try float32, bfloat16 or float16
+    """
+    found = getattr(torch, dtype, None) if isinstance(dtype, str) else dtype
+    if isinstance(dtype, str) and not isinstance(found, torch.dtype):
+        raise CapabilityError(f"no number format {dtype!r}; try float32, bfloat16 or float16")
+    if found is not None and found not in FORMATS:
+        raise CapabilityError(
+            f"attention cannot be measured in {_plain(found)}; try {', '.join(map(_plain, FORMATS))}"
+        )
+    return found
 
 
 def _plain(dtype: torch.dtype) -> str:

@@ -34,6 +34,8 @@ _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
 )
 _VOID = frozenset({"br", "img", "input"})  # elements that have nothing inside, and no end
+# marks that turn the direction of all that follows, figures too: they are shown, as the viewer does
+_TURNING = {letter: f"⟨{letter:x}⟩" for letter in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 _SEARCHED = 20  # rows from which on a table can be searched
 
 
@@ -83,20 +85,26 @@ def html_page(page: Page, result: Result, *, command: str = "", around: Sequence
         Markup("\n".join(_static(name) for name in (f"report{kind}", *page.static) if name.endswith(kind)))
         for kind in (".css", ".js")
     )
-    return _WHOLE.format(
-        policy=_POLICY, title=title, links=links, body=body, data=Markup(script_json(_drawable(data))),
+    whole = _WHOLE.format(
+        policy=_POLICY, title=title, links=links, body=body, data=Markup(script_json(drawable(data))),
         library=library, style=style, script=script,
     )  # fmt: skip
+    return whole.translate(_TURNING)
 
 
-def _drawable(data: Any) -> Any:
-    """The same data with a blank for the two letters that end a line in scripts but not in JSON: the charting library
-    writes texts into scripts as JSON, and would draw nothing at all."""
+def drawable(data: Any) -> Any:
+    """The same data with what would turn a page's writing around shown instead, and a blank for the two letters that
+    end a line in scripts but not in JSON: the charting library writes texts into scripts as JSON, and would draw
+    nothing at all.
+
+    >>> drawable({"names": ["\\u202eabc", "a\\u2028b", 1]})
+    {'names': ['⟨202e⟩abc', 'a b', 1]}
+    """
     if isinstance(data, str):
-        return data.replace("\u2028", " ").replace("\u2029", " ")
+        return data.replace("\u2028", " ").replace("\u2029", " ").translate(_TURNING)
     if isinstance(data, Mapping):
-        return {key: _drawable(value) for key, value in data.items()}
-    return [_drawable(value) for value in data] if isinstance(data, list | tuple) else data
+        return {key: drawable(value) for key, value in data.items()}
+    return [drawable(value) for value in data] if isinstance(data, list | tuple) else data
 
 
 _WHOLE = Markup("""<!doctype html>
@@ -246,6 +254,7 @@ def cells_of(
 
     What belongs to a column (its interval, its chance level, its untrained twin) stands in columns beside it, and so
     does the block of the model that a layer is, by stream, where these have other numbers (:attr:`.Tables.blocks`).
+    A column has one number of decimals, and each quantity its own where rows are of several.
 
     >>> schema = Schema("heads", "", Column("value", "share", "share", ends=("low", "high")))
     >>> [cells[0] for cells in cells_of(schema, [{"value": 0.5, "low": 0.4, "high": 0.6}], ["value"])]
@@ -267,17 +276,17 @@ def cells_of(
             continue
         column = schema[name]
         values = [row.get(name) for row in rows]
-        decimals = column.decimals(values)
-        cells.append((column.title, column.number, values, [column.write(value, decimals) for value in values]))
+        places = column.places(values, [row.get(schema.mixed) for row in rows])
+        cells.append((column.title, column.number, values, list(map(column.write, values, places))))
         if name == "layer":
             cells += _block_cells(schema, rows, blocks)
         if column.ends and column.ends[0] in present:
-            both = [_interval(column, row, decimals) for row in rows]
+            both = [_interval(column, row, decimals) for row, decimals in zip(rows, places, strict=True)]
             cells.append(("95 %", True, [row.get(column.ends[0]) for row in rows], both))
         for other, title in ((column.chance, "chance"), (column.twin, "untrained")):
             if other in present:
                 beside = [row.get(other) for row in rows]
-                cells.append((title, column.number, beside, [column.write(value, decimals) for value in beside]))
+                cells.append((title, column.number, beside, list(map(column.write, beside, places))))
     return cells
 
 

@@ -54,11 +54,11 @@ def print_page(page: Page, result: Result, console: Console) -> None:
     widths = [_width(title, number, written) for title, number, written in cells]
     fitting = max(1, sum(total <= console.width for total in accumulate(widths)))
     table = Table(box=None, header_style="bold", padding=(0, 1))
-    for (title, number, _), width in zip(cells[:fitting], widths, strict=False):
-        if number:
-            table.add_column(title, justify="right", width=width - 2)
-        else:
-            table.add_column(title, min_width=width - 2)
+    texts = max(1, sum(not number for _, number, _ in cells[:fitting]))
+    spare = max(0, console.width - sum(widths[:fitting])) // texts  # what each column of texts may take more
+    for (title, number, written), width in zip(cells[:fitting], widths, strict=False):
+        wanted = 0 if number else max(map(len, (title, *written))) + 2 - width
+        table.add_column(title, justify="right" if number else "left", width=width - 2 + min(spare, wanted))
     for at in range(min(MOST, len(rows))):
         table.add_row(*(Text(written[at]) for _, _, written in cells[:fitting]))
     console.print(table)

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
+from attlas.errors import printable
+
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
@@ -92,7 +94,8 @@ class Lines:
 
     def note(self, text: str) -> None:
         """Write a line."""
-        print(f"{self._description}: {text}" if self._description else text, file=self._stream, flush=True)
+        line = f"{self._description}: {text}" if self._description else text
+        print(printable(line), file=self._stream, flush=True)
 
     def finish(self) -> None:
         """Every line was complete; what is noted from now on stands for itself."""
@@ -133,7 +136,7 @@ class Bar:
             console=Console(file=self._stream),
         )
         far = _of_all(done, total, unit)
-        self._task = self._bar.add_task(escape(description), total=total, completed=done, rate="", far=far)
+        self._task = self._bar.add_task(escape(printable(description)), total=total, completed=done, rate="", far=far)
         self._before, self._begun, self._total, self._unit = done, time.monotonic(), total, unit
         self._bar.start()
 
@@ -148,9 +151,9 @@ class Bar:
     def note(self, text: str) -> None:
         """Write a line above the bar, or plainly where there is none yet."""
         if self._bar is None:
-            print(text, file=self._stream, flush=True)
+            print(printable(text), file=self._stream, flush=True)
         else:
-            self._bar.console.print(text, markup=False, highlight=False)
+            self._bar.console.print(printable(text), markup=False, highlight=False)
 
     def finish(self) -> None:
         """Leave the bar as it stands and give the terminal back."""

@@ -93,6 +93,21 @@ class Opening:
         told = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "name"}
         return told | {"device": self.device or usual}
 
+    def check(self) -> None:
+        """Refuse what no model can be opened with, before one is named.
+
+        >>> Opening(quantize="2bit").check()
+        Traceback (most recent call last):
+            ...
+        attlas.errors.CapabilityError: there is no '2bit' to quantize to; choose 8bit or 4bit (--quantize)
+        """
+        from attlas.models.opening import number_format
+        from attlas.models.placing import Placing
+
+        number_format(self.dtype)
+        placed = {field.name: getattr(self, field.name) for field in fields(Placing)}
+        Placing(**placed).check(self.name or "every model", self.device)
+
 
 def as_subject(subject: Subject | Opening | str | Path | None, **more: Any) -> Subject:
     """The model to study: as it is, or opened by its name (None: the bundled one), as ``more`` asks.

@@ -6,7 +6,8 @@ figure, over which family a p was corrected, whose definition it is, and whether
 heads, tooltips, axes, cells of pages, terminals and Markdown, and the documentation of every table are made from it.
 
 Numbers follow one rule: two or three significant figures, a leading zero, as many decimals down a column as its
-largest number needs, an exponent only below 0.0001, and ``< 0.001`` for a p that is smaller.
+largest number needs (rows of different quantities in one column are columns of their own), an exponent only where all
+of a column is below 0.00001, and ``< 0.001`` for a p that is smaller.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def is_known(value: object) -> bool:
 
 def _number(value: float, decimals: int | None, *, sign: bool = False) -> str:
     size = abs(value)
-    if 0 < size < 1e-4:
+    if decimals is None and 0 < size < 1e-4:
         mantissa, exponent = f"{size:.1e}".split("e")
         text = f"{mantissa}e{MINUS}{abs(int(exponent))}"
     else:
@@ -215,7 +216,7 @@ class Column:
             return None
         numbers = [value for value in values if is_known(value) and not isinstance(value, str)]
         largest = max(map(abs, numbers), default=0.0)
-        if 0 < largest < 1e-4:
+        if 0 < largest < 1e-5:
             return None
         fewest = decimals_for(largest)
         if not self.apart:
@@ -224,11 +225,23 @@ class Column:
         enough = (more for more in range(fewest, fewest + 2) if len({round(v, more) for v in numbers}) == different)
         return next(enough, fewest + 2)
 
+    def places(self, values: Sequence[Any], groups: Sequence[Any]) -> list[int | None]:
+        """How many decimals each cell has: the same in every group of rows.
+
+        >>> Column("value", "score", "number").places([0.9, 0.02, 0.0003], ["matching", "matching", "copying"])
+        [2, 2, 5]
+        """
+        members: dict[Any, list[Any]] = {}
+        for value, group in zip(values, groups, strict=True):
+            members.setdefault(group, []).append(value)
+        needed = {group: self.decimals(some) for group, some in members.items()}
+        return [needed[group] for group in groups]
+
     def written(self, values: Sequence[Any]) -> list[str]:
         """All cells of the column, with the same number of decimals.
 
-        >>> Column("value", "value", "number").written([3.25, 0.5, None])
-        ['3.25', '0.50', '']
+        >>> Column("value", "value", "number").written([3.25, 0.5, 0.00004, None])
+        ['3.25', '0.50', '0.00', '']
         """
         decimals = self.decimals(values)
         return [self.write(value, decimals) for value in values]
@@ -314,6 +327,15 @@ class Schema:
         (True, False)
         """
         return "layer" in self._known and self._known["layer"].kind == "index"
+
+    @property
+    def mixed(self) -> str:
+        """The column that says of which quantity a row is, where its rows are of several; nothing where they are not.
+
+        >>> Schema("heads", "", Column("definition", "definition", kinds={"sink": "share"})).mixed
+        'definition'
+        """
+        return next((column.name for column in self.columns if column.kinds), "")
 
     @property
     def aside(self) -> set[str]:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from attlas.store import Manifest, Result
     from attlas.store.schema import Schema
 
+SINGLE = "float32"  # what models are opened in, unless they are asked for otherwise
+
 
 def page_of(result: Result, *, alone: bool = False) -> str:
     """The page of a result, as HTML: one that lies in an atlas links to its pages, unless it is to stand alone.
@@ -243,6 +245,9 @@ def command_line(manifest: Manifest) -> str:
     >>> plan = {"options": {"task": "similarity", "limit": 3}}
     >>> command_line(Manifest("importance", plan, model={"name": "tiny"}, corpus={"name": "a.tsv"}, seed=7))
     'attlas importance a.tsv --model tiny --task similarity --limit 3 --seed 7'
+    >>> half = {"name": "tiny", "dtype": "bfloat16"}
+    >>> command_line(Manifest("importance", plan, model=half, corpus={"name": "a.tsv"}))
+    'attlas importance a.tsv --model tiny --dtype bfloat16 --task similarity --limit 3'
     """
     study = studies()[manifest.study]
     options: dict[str, Any] = dict(manifest.plan.get("options", {})) if manifest.plan else {}
@@ -256,6 +261,8 @@ def command_line(manifest: Manifest) -> str:
             words.append("TEXT" if typed else str(manifest.corpus.get("name", "CORPUS")))
         elif role == "model":
             words += ["--model", str(manifest.model.get("name", "MODEL"))]
+            precision = manifest.model.get("dtype", SINGLE)
+            words += [] if precision == SINGLE else ["--dtype", str(precision)]
         elif role == "other corpus" and isinstance(corpora.get(parameter.name), dict):
             for name in str(corpora[parameter.name]["name"]).split(" + "):  # which joins the names of several
                 words += [f"--{parameter.name.replace('_', '-')}", name]

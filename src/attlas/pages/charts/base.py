@@ -18,6 +18,7 @@ BLUE, ORANGE, GREEN, PURPLE, PINK, GREY = "#3a80c2", "#cb7a1c", "#2f8f6b", "#7d6
 PALETTE = (BLUE, ORANGE, GREEN, PURPLE, PINK, GREY, "#5b9fb5", "#a4893a")
 SHAPES = ("circle", "diamond", "triangle-up", "square", "cross", "triangle-down", "triangle-right", "triangle-left")
 WORSE, BETTER = "#b2182b", "#2166ac"
+LABELS = "max(120, min(420, containerSize()[0] * 0.45))"  # pixels for names: on a phone marks have more than half
 HEAD_LABEL = "(datum.layer + 1) + '-' + (datum.head + 1)"
 
 _INK = {"labelColor": "currentColor", "titleColor": "currentColor", "labelOpacity": 0.8, "titleOpacity": 0.8}

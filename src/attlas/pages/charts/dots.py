@@ -6,11 +6,9 @@ from typing import Any, Unpack
 
 import altair as alt
 
-from attlas.pages.charts.base import PLAIN, About, Chart, Spec, Style, drawn, quoted, rule, shaped, switch
+from attlas.pages.charts.base import LABELS, PLAIN, About, Chart, Spec, Style, drawn, quoted, rule, shaped, switch
 from attlas.pages.charts.sketch import Sketch, coded
 from attlas.pages.rows import Rows, Tables
-
-LABELS = "max(120, min(220, containerSize()[0] * 0.45))"  # pixels for names: on a phone dots have more than half
 
 
 def dots(

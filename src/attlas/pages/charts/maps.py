@@ -9,6 +9,7 @@ import altair as alt
 
 from attlas.pages.charts.base import (
     BETTER,
+    LABELS,
     PLAIN,
     WORSE,
     About,
@@ -100,7 +101,7 @@ def grid(
         tilted = alt.Axis(labelAngle=angle, labelOverlap=not upright, labelLimit=160, orient="top")
         across = alt.X("across:O", title=None if upright else sketch.called(x), sort=columns, axis=tilted)
         title = sketch.called(y) if sketch.schema[y].kind == "index" else None
-        up = alt.Y("up:O", title=title, sort=lines, axis=alt.Axis(labelLimit=220))
+        up = alt.Y("up:O", title=title, sort=lines, axis=alt.Axis(labelLimit=alt.ExprRef(LABELS)))
         tooltip = [
             alt.Tooltip("up:N", title=sketch.called(y)),
             alt.Tooltip("across:N", title=sketch.called(x)),

@@ -12,7 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from attlas.pages import Rows, Tables
-from attlas.pages.html import tag
+from attlas.pages.html import drawable, tag
 from attlas.store.schema import is_known
 from attlas.views.page import script_json
 
@@ -50,7 +50,7 @@ def grid(tables: Tables) -> Markup | None:
         tag("span", tag("svg", _SIGNS[name], class_="sign", width=16, height=16, aria_hidden="true"), " ", name)
         for name in signs
     ]
-    shown = Markup(script_json(_shown_pairs(tables["pairs"])))
+    shown = Markup(script_json(drawable(_shown_pairs(tables["pairs"]))))
     steps = [("before", "Pair before"), ("after", "Next pair")]
     buttons = [tag("button", name, type="button", id=f"alignment-{step}") for step, name in steps]
     lists = [tag("label", f"{what} ", tag("select", id=f"alignment-{key_}"))

@@ -168,6 +168,7 @@ def close(run: Run, setting: Setting, outcomes: list[Outcome]) -> dict[str, Any]
     from attlas.studies.roles.behaviour import BEHAVIOURS, rival_sets
     from attlas.studies.roles.closing import Closings
     from attlas.studies.roles.definition import at_place
+    from attlas.studies.roles.definitions import DEFINITIONS
     from attlas.studies.roles.effects import Closed, effect_table
 
     tested: list[tuple[Behaviour, tuple[HeadId, ...], Bundle]] = []
@@ -177,7 +178,7 @@ def close(run: Run, setting: Setting, outcomes: list[Outcome]) -> dict[str, Any]
         heads = () if why else named_heads(run.subject, outcomes, behaviour.chosen_by, behaviour.most)
         try:
             if not why and not heads:
-                raise CapabilityError(f"no head was named by {behaviour.chosen_by}")
+                raise CapabilityError(f"no head was named by {DEFINITIONS[behaviour.chosen_by].name}")
             texts = [] if why else list(at_place(behaviour.texts)(setting))
         except CapabilityError as error:
             why = str(error)

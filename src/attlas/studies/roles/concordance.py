@@ -2,9 +2,11 @@
 
 Spearman's correlation of two definitions is over the heads of a stream that both have scored. Its interval is over
 texts: the units of every trial are drawn with replacement, the same draw for all definitions of a trial, and the
-middle 95 % of :data:`REPLICATES` correlations are told. A second interval is over heads, as if these were a sample of
-such heads (:func:`attlas.stats.correlate`). Where small figures are meant, a definition counts with its sign turned,
-so that a positive correlation always says that the same heads are meant.
+interval is as wide as :data:`REPLICATES` correlations scatter (1.96 standard deviations to either side, on Fisher's
+scale). It stands around the correlation itself: those of drawn texts, in which some stand twice, lie nearer to 0, and
+their own middle may not hold what it is the interval of. A second interval is over heads, as if these were a sample
+of such heads (:func:`attlas.stats.correlate`). Where small figures are meant, a definition counts with its sign
+turned, so that a positive correlation always says that the same heads are meant.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 REPLICATES = 400
 SHARE_OF_HEADS = 0.05  # the first so many heads of each definition are compared
 FEWEST_HEADS, FEWEST_UNITS = 8, 6
+NEARLY_ONE = 1 - 1e-9  # whose place on Fisher's scale is finite
 Numbers = NDArray[np.float64]
 _COLUMNS = (
     "stream", "one", "other", "spearman", "low", "high", "heads_low", "heads_high", "first", "shared", "by_chance",
@@ -96,21 +99,22 @@ def _row(
     }  # fmt: skip
     if one in drawn or other in drawn:
         pairs = (drawn.get(name, figures[name][None])[:, known] for name in (one, other))
-        low, high = _over_texts(*pairs)
+        low, high = _over_texts(row["spearman"], *pairs)
         row |= {"low": low, "high": high}
     return [row]
 
 
-def _over_texts(one: Numbers, other: Numbers) -> tuple[float, float]:
-    """The middle 95 % of the rank correlations of replicates, (replicate, head) both."""
+def _over_texts(own: float, one: Numbers, other: Numbers) -> tuple[float, float]:
+    """The interval of a rank correlation by those of replicates, (replicate, head) both."""
     one, other = np.broadcast_arrays(one, other)
     ranks = [_ranks(part) for part in (one, other)]
     apart = [part - part.mean(1, keepdims=True) for part in ranks]
     with warnings.catch_warnings(), np.errstate(invalid="ignore", divide="ignore"):
         warnings.simplefilter("ignore", RuntimeWarning)
         rho = (apart[0] * apart[1]).sum(1) / np.sqrt((apart[0] ** 2).sum(1) * (apart[1] ** 2).sum(1))
-        low, high = np.nanquantile(rho, (0.025, 0.975))
-    return float(low), float(high)
+        wide = 1.96 * float(np.nanstd(np.arctanh(np.clip(rho, -NEARLY_ONE, NEARLY_ONE)), ddof=1))
+    middle = float(np.arctanh(np.clip(own, -NEARLY_ONE, NEARLY_ONE)))
+    return min(own, float(np.tanh(middle - wide))), max(own, float(np.tanh(middle + wide)))
 
 
 def _ranks(values: Numbers) -> Numbers:
@@ -123,11 +127,18 @@ def _ranks(values: Numbers) -> Numbers:
 
 
 def first_in_common(one: Numbers, other: Numbers) -> dict[str, Any]:
-    """How many of the first twentieth of heads (three at least) two definitions share, and how many by chance.
+    """How many of the first twentieth of heads (three at least) two definitions share, and how many by chance; where
+    more heads have an equal claim to be among the first, no number is given.
 
     >>> first_in_common(np.arange(20.0), np.arange(20.0) ** 2)
     {'first': 3, 'shared': 3, 'by_chance': 0.45}
+    >>> first_in_common(np.arange(20.0), np.minimum(np.arange(20.0), 10))["shared"] is None
+    True
     """
     first = max(3, round(SHARE_OF_HEADS * len(one)))
-    tops = [set(np.argsort(-values, kind="stable")[:first].tolist()) for values in (one, other)]
-    return {"first": first, "shared": len(tops[0] & tops[1]), "by_chance": first**2 / len(one)}
+    orders = [np.argsort(-values, kind="stable") for values in (one, other)]
+    tied = any(v[order[first - 1]] == v[order[first]] for v, order in zip((one, other), orders, strict=True))
+    tops = [set(order[:first].tolist()) for order in orders]
+    return {
+        "first": first, "shared": None if tied else len(tops[0] & tops[1]), "by_chance": first**2 / len(one),
+    }  # fmt: skip

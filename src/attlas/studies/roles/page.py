@@ -39,7 +39,7 @@ _SCORE = Column(
     "value", "score", "number", "by the definition's own formula", ends=("low", "high"), chance="chance",
     definition="as the definition is named", head=True, p="p_corrected", called="{definition}",
 )  # fmt: skip
-_P = Column("p_corrected", "p", "p", FLIPS, family="all heads of the definition", none="none")
+_P = Column("p_corrected", "p", "p", FLIPS, family="all heads of the definition", none="not tested")
 HEADS = Schema(
     "heads",
     "Every head under every definition.",
@@ -76,7 +76,8 @@ def as_many_others(rows: Callable[[str], list[dict[str, Any]]]) -> dict[tuple[An
 EFFECTS = Schema(
     "effects",
     "What closing the heads of a role does, against what closing as many others does.",
-    ROLE, DEFINITION, STREAM, Column("heads", "heads", meaning="chosen on other texts"),
+    ROLE, Column("definition", "definition", meaning="by which the heads were chosen", labels=NAMES), STREAM,
+    Column("heads", "heads", meaning="chosen on other texts"),
     Column("measured", "what is measured"),
     Column("rises", "should rise", "flag", "whether it should rise without them, or else change less than others"),
     Column("texts", "texts", "count"), Column("whole", "whole model", "number"),
@@ -89,7 +90,7 @@ EFFECTS = Schema(
     Column("sets", "other sets", "count", "disjoint from the heads, of layers within two of theirs"),
     Column("p", "raw p", "p", "the rank of the heads among these sets", none="too few sets"),
     Column("p_corrected", "p", "p", "by Holm", family="all roles that were tested", none="too few sets"),
-    Column("holds", "the name holds", "flag", "p below .05, and a change the way that was promised", none="unknown"),
+    Column("holds", "holds", "flag", "p below .05, and a change the way that was promised", none="unknown"),
     keys=("role",), each="heads",
 )  # fmt: skip
 AGREEMENT = Schema(
@@ -103,7 +104,7 @@ AGREEMENT = Schema(
     Column("heads_low", "over heads: from", "signed", "the interval if heads were a sample of such heads"),
     Column("heads_high", "to", "signed"),
     Column("first", "first heads", "count", "a twentieth of all heads, three at least"),
-    Column("shared", "of these in common", "count"), Column("by_chance", "by chance", "number"),
+    Column("shared", "of these in common", "count", none="tied"), Column("by_chance", "by chance", "number"),
     Column("n", "heads", "count"),
 )  # fmt: skip
 KNOWN = Schema(
@@ -146,12 +147,62 @@ LOUDEST = Schema(
     Column("n", "of so many", "count"),
 )  # fmt: skip
 LEADERS = Schema("leaders", "The first head of each definition.", *NAMED.columns)
+FIRST = Schema(
+    "first", "Each definition's first heads, and the figures of the very first.",
+    STREAM, DEFINITION, Column("heads", "first heads", meaning="chosen on one half of the texts, in this order"),
+    Column("value", "score", "number", "of the first of them; that of the untrained twin is of its own first head",
+           ends=("low", "high"), chance="chance", twin="twin"), _P,
+    Column("beyond", "beyond chance", "count", "so many of these heads have an interval beyond chance, on the texts "
+           "on which they are scored", none="no chance level"),
+)  # fmt: skip
+FOREMOST = Schema("foremost", "The first heads of each definition, by all texts.", *HEADS.columns)
+SHOWN = 12  # heads of each definition in the list of all
 
 
 def leaders(tables: Tables) -> Rows:
     """The first head of each definition whose figures are shares."""
     shares = [key for key, definition in DEFINITIONS.items() if definition.within[1] <= 1]
     return tables["named"].where(rank=1, definition=shares)
+
+
+def first(tables: Tables) -> Rows:
+    """A row for each definition and stream: who is named, and how many of them are beyond chance."""
+    rows = []
+    for (stream, definition), heads in _by_definition(tables["named"]):
+        tested = heads.known("chance")
+        rows.append({
+            **heads[0], "stream": stream, "definition": definition, "heads": ", ".join(heads.named()),
+            "beyond": tested.count(_is_beyond) if tested else None,
+        })  # fmt: skip
+    shown = {*FIRST.names, *FIRST.aside}
+    return Rows({name: value for name, value in row.items() if name in shown} for row in rows)
+
+
+def _is_beyond(row: Row) -> bool:
+    """Whether a head's interval is beyond chance, on the side that the definition means; what is read off the weights
+    alone has none, and is itself asked."""
+    known = DEFINITIONS.get(row["definition"])
+    near = row["high" if known is not None and known.below else "low"]
+    if known is not None and known.exact:
+        near = row["value"]
+    if not is_known(near):
+        return False
+    return bool(near < row["chance"] if known is not None and known.below else near > row["chance"])
+
+
+def foremost(tables: Tables) -> Rows:
+    """The heads that each definition means most, by all texts."""
+    rows: list[Row] = []
+    for (_, definition), heads in _by_definition(tables["heads"]):
+        small = definition in DEFINITIONS and DEFINITIONS[definition].below
+        rows += (heads.smallest if small else heads.largest)("value")[:SHOWN]
+    return Rows(rows)
+
+
+def _by_definition(rows: Rows) -> Iterator[tuple[tuple[str, str], Rows]]:
+    for stream, of_stream in rows.by("stream"):
+        for definition, some in of_stream.by("definition"):
+            yield (stream, definition), some
 
 
 def answer(tables: Tables) -> Finding | None:
@@ -200,11 +251,30 @@ def names_that_hold(tables: Tables) -> Iterator[Finding]:
     """Which names hold, and which do not."""
     rows = tables["effects"].known("holds")
     for holds, some in rows.by("holds"):
-        other = "**hold**" if holds else "do **not** hold"
+        claim = Claim("count", "effects", "holds", value=len(some), than=0.5, below=not holds)
+        if len(rows) == 1:
+            yield finding(
+                "One role's heads were closed, and its name {other}: {roles}.", claim,
+                other=say("**holds**" if holds else "is **not shown** to hold"), roles=ROLES[rows[0]["role"]],
+                see="effects",
+            )  # fmt: skip
+            continue
         yield finding(
-            "Of {n} roles whose heads were closed, the names of {number} {other}: {roles}.",
-            Claim("count", "effects", "holds", value=len(some), than=0.5, below=not holds), n=len(rows),
-            number=len(some), other=say(other), roles=listed([ROLES[row["role"]] for row in some]), see="effects",
+            "Of {n} roles whose heads were closed, the names of {number} {other}: {roles}.", claim, n=len(rows),
+            number=len(some), other=say("**hold**" if holds else "are **not shown** to hold"),
+            roles=listed([ROLES[row["role"]] for row in some]), see="effects",
+        )  # fmt: skip
+
+
+def naming_nobody(tables: Tables) -> Iterator[Finding]:
+    """Which definitions name heads that are no more of it than chance."""
+    rows = tables["first"].where(beyond=0)
+    if rows:
+        yield finding(
+            "**Nobody** is named by {definitions}: of their first heads, none has an interval beyond chance on the "
+            "texts on which they are scored.",
+            Claim("below", "first", "beyond", keyed(rows, "stream", "definition"), than=1),
+            definitions=listed([NAMES[definition] for definition in rows.values("definition")]), see="named",
         )  # fmt: skip
 
 
@@ -239,14 +309,18 @@ def agreeing(tables: Tables) -> Iterator[Finding]:
     for stream, rows in tables["agreement"].by("stream"):
         for kind, some in (("largest", rows.largest("spearman")), ("smallest", rows.smallest("spearman"))):
             row = some[0]
+            known = [column for column in ("spearman", "shared", "first") if is_known(row[column])]
+            common: Prose | str = ""
+            if "shared" in known:
+                common = say("; {shared} of their first {first} heads are the same", shared=row["shared"],
+                             first=row["first"])  # fmt: skip
             yield finding(
-                "{which} rank correlation over heads is that of {one} and {other}: {spearman:signed}{between}; "
-                "{shared} of their first {first} heads are the same.",
+                "{which} rank correlation over heads is that of {one} and {other}: {spearman:signed}{between}"
+                "{common}.",
                 Claim(kind, "agreement", "spearman", keyed([row], "one", "other"), {"stream": stream}),
-                *(value_claim("agreement", column, row, "stream", "one", "other")
-                  for column in ("spearman", "shared", "first")),
+                *(value_claim("agreement", column, row, "stream", "one", "other") for column in known),
                 which=f"The {kind}", one=NAMES[row["one"]], other=NAMES[row["other"]], spearman=row["spearman"],
-                between=_between(row, "low", "high"), shared=row["shared"], first=row["first"], see="agreement",
+                between=_between(row, "low", "high"), common=common, see="agreement",
             )  # fmt: skip
 
 
@@ -301,12 +375,12 @@ PAGE = Page(
         label="Score of the first head of each definition, with chance and the untrained twin",
     ),
     about=about,
-    findings=(induction, names_that_hold, resting, retrieving, agreeing),
+    findings=(induction, names_that_hold, naming_nobody, resting, retrieving, agreeing),
     published=f"{RETRIEVING}; {AGREEING}. GPT-2 small, heads from 0: induction 5.5, 6.9, 5.8, 5.9, duplicate piece "
     "0.1, 0.10, 3.0, previous piece 2.2, 4.11 (Wang et al. 2022).",
     schemas=(HEADS, NAMED, EFFECTS, AGREEMENT, KNOWN, TEXTS, LEFT_OUT, UNTESTED, SHARING, SPECTRUM, MASSIVE, LOUDEST,
-             LEADERS),
-    derived={"leaders": leaders},
+             LEADERS, FIRST, FOREMOST),
+    derived={"leaders": leaders, "first": first, "foremost": foremost},
     warning=warned,
     static=("roles.css",),
     unshown={"sharing": "which heads share their keys, for files that other programs read"},
@@ -321,20 +395,27 @@ PAGE = Page(
                          style=Style(zero=True, axis="change without the heads"),
                          label="Change without the heads of each role, beside that without as many others"),
              Listing("effects", "role", "heads", "whole", "without", "change", "others", "sets", "p_corrected",
-                     "holds", "measured"),
+                     "holds"),
+             Listing("effects", "role", "definition", "measured", "texts", title="What was measured"),
              Listing("untested", "role", "reason")),
             short="Effects",
         ),
         Section(
             "named", "Who is named",
-            "The five first heads of every definition on one half of the texts, scored on the other half.",
-            (Listing("named", "definition", "rank", "head", "value", "twin", "p_corrected", "chosen_value"),),
+            "The five first heads of every definition on one half of the texts, scored on the other half (of heads "
+            "with equal figures, those of lower layers). In the first table, figures are those of the first head. p "
+            "is corrected for all heads of a definition; a head is not tested where fewer than 16 texts score it, or "
+            "where there is no chance level.",
+            (Listing("first", "definition", "heads", "value", "beyond", "p_corrected"),
+             Listing("named", "definition", "rank", "head", "value", "twin", "p_corrected", "chosen_value",
+                     title="Head by head")),
             short="Heads",
         ),
         Section(
             "agreement", "Do definitions agree?",
             "Rank correlations over all heads. Red: both name the same heads; blue: they name opposite ones. Where "
-            "small figures are meant (dormant heads, values of sinks) a definition counts with its sign turned.",
+            "small figures are meant (dormant heads, values of sinks) a definition counts with its sign turned. Where"
+            " more heads than these have an equal claim to be first, it is not told what is in common (tied).",
             (charts.grid("agreement", "one", "other", "spearman", key="agreement-chart", diverging=True,
                          title="Rank correlation of two definitions"),
              Listing("agreement", "one", "other", "spearman", "heads_low", "heads_high", "shared", "first",
@@ -344,11 +425,11 @@ PAGE = Page(
         Section(
             "map", "Head by head",
             "Choose a definition. The brighter, the higher the score; framed heads are beyond chance after the "
-            "correction for having looked at all of them.",
+            "correction for having looked at all of them. The table has the first twelve heads of every definition, "
+            "by all texts.",
             (charts.head_map("heads", "value", "twin", key="roles-map", style=Style(pick=("definition",)),
                              sure={"value": "p_corrected"}, label="Heat map of scores, layer by head"),
-             Listing("heads", "definition", "head", "value", "twin", "p_corrected", "first_half", "second_half",
-                     order="-value", most=400)),
+             Listing("foremost", "definition", "head", "value", "twin", "p_corrected", "first_half", "second_half")),
             short="Map",
         ),
         Section(

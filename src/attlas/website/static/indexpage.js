@@ -6,7 +6,7 @@ import { element } from "./dom.js";
 import { exportMenu } from "./exports.js";
 import { write } from "./kinds.js";
 import { cell } from "./listing.js";
-import { counted } from "./models.js";
+import { counted, headsOf } from "./models.js";
 
 const FIRST = 24; // models that are drawn at once
 const FEW = 6; // models up to which each has much room
@@ -57,7 +57,11 @@ function swatch(roles, role) {
 
 function item(roles, model, large) {
   const { streams } = model;
-  const shape = streams.map(({ stream, layers, heads }) => `${streams.length > 1 ? `${stream} ` : ""}${layers} × ${heads}`).join(", ");
+  const shape = streams.map(({ stream, layers, heads }) => {
+    const count = headsOf(model, stream).length;
+    const told = count === layers * heads ? `${layers} × ${heads}` : `${layers} layers, ${write(count, "count")} heads`;
+    return streams.length > 1 ? `${stream} ${told}` : told;
+  }).join(", ");
   return element("li", {}, element("a", { href: address("model", [model.name]) }, thumbnail(roles, model, large ? { width: 600, most: 330 } : { width: 340, most: 150 }), element("span", {}, element("b", {}, model.name), element("small", {}, [model.family, shape].filter(Boolean).join(" · ")))), element("p", {}, model.answer),
     model.standsOut && large ? element("p", {}, model.standsOut) : "");
 }
