@@ -95,7 +95,7 @@ def test_a_manifest_that_nests_deep(folder: Path, capfd: pytest.CaptureFixture[s
     [
         ("tables", [3]), ("tables", ["../importance"]), ("tables", ["importance", "importance"]),
         ("skipped", {"too long": "many"}), ("versions", {"python": 3}), ("model", {"name": []}),
-        ("corpus", {"name": 7}), ("study", "\ud800"),
+        ("corpus", {"name": 7}), ("study", "\ud800"), ("study", "9" * 5000),
     ],
 )  # fmt: skip
 def test_wrong_types_inside(folder: Path, capfd: pytest.CaptureFixture[str], field: str, value: Any) -> None:

@@ -42,6 +42,7 @@ INSIDE: dict[str, type] = {"versions": str, "skipped": int, "checksums": str}
 PLANNED = ("options", "model", "corpus", "batching")  # objects, where a plan has them
 COUNTED = ("documents", "passages", "pieces")  # numbers, where a corpus has them
 NAME = re.compile(r"[a-z][a-z0-9_-]*")  # of a table
+LONGEST = 200  # letters of a study's name
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,8 @@ class Manifest:
 
 def _amiss(fields: Mapping[str, Any]) -> str | None:
     """What is wrong inside the fields of a manifest, if anything."""
+    if len(fields["study"]) > LONGEST:
+        return f"'study' has {len(fields['study']):,} letters"
     for name, kind in INSIDE.items():
         strange = [key for key, value in fields[name].items() if type(value) is not kind]
         if strange:
