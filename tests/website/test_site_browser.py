@@ -311,6 +311,7 @@ def test_compare_by_number_too_and_from_the_other_side(
         for row in rows(four_tables["matches"]) if (row["model"], row["other"]) == ("tiny", "small")
     }  # fmt: skip
     page.locator("#pairs summary").click()
+    page.wait_for_function(f"() => document.querySelectorAll('#pairs tbody tr').length === {len(turned)}")
     assert {parts[0]: parts[2] for parts in pairs_on(page)} == turned
 
 
