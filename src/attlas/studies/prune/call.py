@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 BUDGET = 2048
 ORDERS = ("importance", "loss", "score")
 BESIDE = {"both": ("importance", "loss"), "score": ("score", "importance")}  # curves that are shown together
-STAGING, RETUNING = ".model", ".retuning"
+STAGING, RETUNING, REMOVING = ".model", ".retuning", ".removing"
 
 
 class Cutting(Reading, total=False):
@@ -272,4 +272,8 @@ def _publish(out: Path) -> None:
         for path in staged.iterdir():
             path.replace(out / path.name)
         staged.rmdir()
-    shutil.rmtree(out / RETUNING, ignore_errors=True)
+    removing = out / REMOVING
+    shutil.rmtree(removing, ignore_errors=True)
+    if (out / RETUNING).is_dir():
+        (out / RETUNING).rename(removing)  # at once, or a run that goes on would find half of a finished training
+    shutil.rmtree(removing, ignore_errors=True)
