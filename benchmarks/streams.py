@@ -150,7 +150,7 @@ def written(readings: dict[tuple[str, str], list[Measured]], size: dict[str, flo
     lines = [
         f"`python -m benchmarks.streams`, {date.today().isoformat()}, {platform.machine()}, one thread of torch; the "
         "bundled model.",
-        f"Memory is the peak of anonymous memory, {ROUNDS} readings of each where a run ends by itself; load of the "
+        f"Memory is the peak of anonymous memory; runs that end by themselves were read {ROUNDS} times; load of the "
         f"machine {os.getloadavg()[2]:.0f} on {os.cpu_count()} cores.",
         "",
         "| survey | corpus | seconds | memory, MB | more than the small corpus (medians), MB | batches |",
