@@ -37,7 +37,11 @@ class Shown:
         ),
     ] = False
     rows: Annotated[
-        int | None, Help("With --reckoned: look only from the last so many pieces, at all before them.", least=1)
+        str | None,
+        Help(
+            "With --reckoned: look only from these pieces, counted from 1, at all that they see: 5000..5200, last:200, "
+            "or several."
+        ),
     ] = None
     joint: Annotated[
         str | None,
@@ -70,13 +74,16 @@ class Shown:
         """
         from attlas.capture import Selection
         from attlas.capture.mixing import check_step
+        from attlas.capture.rows import parse_rows
         from attlas.measures.names import check_measure
 
         if self.measure != "both":
             check_measure(self.measure)
         Selection(layers=self.layers, heads=self.heads)
-        if self.rows is not None and not self.reckoned:
-            raise CapabilityError("--rows belongs to --reckoned; give both, or leave it out")
+        if self.rows is not None:
+            parse_rows(self.rows)
+            if not self.reckoned:
+                raise CapabilityError("--rows belongs to --reckoned; give both, or leave it out")
         if self.reckoned:
             for name, given in (("measure", self.measure != "weight"), ("joint", self.joint is not None)):
                 if given:

@@ -151,7 +151,7 @@ function drawLabels(surface, geometry, focus, colours) {
     const y = placeOf(geometry, row + 0.5, 0).y;
     if (y < map.y - 1 || y > map.y + map.height + 1) return;
     if (!words) {
-      surface.text(position(row), map.x - 7, y, { font: `11px ${colours.sans}`, align: "right", fill: colours.soft });
+      surface.text(position(panel.queries[row].place ?? row), map.x - 7, y, { font: `11px ${colours.sans}`, align: "right", fill: colours.soft });
       return;
     }
     const { text, ...style } = word(panel.queries[row], `${size(cellHeight)}px ${colours.sans}`, margins[0], active);
