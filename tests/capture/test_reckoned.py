@@ -121,7 +121,7 @@ def test_keys_that_do_not_lie_side_by_side_are_refused() -> None:
 def test_chosen_rows_are_those_of_the_whole(
     family: str, rows: str, places: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The numbers of the rows, layers and heads that are chosen are those of the matrix, and of no row beside them."""
+    """The numbers of the rows, layers and heads that are chosen are those of the matrix, and of none beside them."""
     monkeypatch.setattr("attlas.capture.reckoned.TILE", 2 * 40 * 2)  # two rows at a time
     subject = subject_of(family)
     weights = next(iter(subject.look(TEXT).weights.values())).numpy()

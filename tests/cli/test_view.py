@@ -236,8 +236,8 @@ def test_a_causal_model_takes_no_second_text(models: Path, capfd: pytest.Capture
 
 def test_a_text_without_its_weights_and_with_regions(models: Path, capfd: pytest.CaptureFixture[str]) -> None:
     said = attlas(
-        capfd, "view", TEXT, "--model", models / "llama", "--reckoned", "--layers", "2", "--rows", "2,last:3", "--regions",
-        "asked,designer", "--out", "page.html",
+        capfd, "view", TEXT, "--model", models / "llama", "--reckoned", "--layers", "2", "--rows", "2,last:3",
+        "--regions", "asked,designer", "--out", "page.html",
     )  # fmt: skip
     assert (said.status, said.err) == (0, "")
     strand = header(Path("page.html"))["scenes"][0]["strands"][0]

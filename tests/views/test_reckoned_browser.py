@@ -48,7 +48,7 @@ def reckoned(window: int = COUNT) -> tuple[Strand, np.ndarray]:
 
 
 def strongest(weights: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-    """The query, the key and the weight of the strongest link of each head, of queries that see more than themselves."""
+    """The query, the key and the weight of each head's strongest link, of queries that see more than themselves."""
     asked = np.arange(1, COUNT) if rows is None else rows
     flat = weights[:, :, asked].reshape(*weights.shape[:2], -1)
     best = flat.argmax(-1)
@@ -146,7 +146,7 @@ def some_rows(spans: tuple[tuple[int, int], ...]) -> tuple[Strand, np.ndarray]:
 
 
 def test_all_views_show_some_rows_and_say_which(open_page: Callable[..., Page]) -> None:
-    """What stands in the page for a row is that row's, also behind others; of the rest it is told that nobody looked."""
+    """What stands in the page for a row is that row's, also behind others; of the rest none is told."""
     spans = ((40, 60), (200, 230))
     made, weights = some_rows(spans)
     rows = np.concatenate([np.arange(*span) for span in spans])

@@ -168,7 +168,8 @@ class _Watch:
 
     def _keep_strongest(self, links: Tensor, weights: Tensor, rows: slice, *, alone: Tensor) -> None:
         """Put the strongest link of each head in the place of a weaker one; queries that see one key do not count."""
-        for head, found in enumerate(weights.masked_fill(alone.to(weights.device)[:, None], 0).flatten(1)):
+        counted = weights.masked_fill(alone.to(weights.device)[:, None], 0) if alone.any() else weights
+        for head, found in enumerate(counted.flatten(1)):
             place = int(found.argmax())
             if float(found[place]) > links[head, 2]:
                 query, key = divmod(place, weights.shape[2])

@@ -39,8 +39,8 @@ class Shown:
     rows: Annotated[
         str | None,
         Help(
-            "With --reckoned: look only from these pieces, counted from 1, at all that they see: 5000..5200, last:200, "
-            "or several."
+            "With --reckoned: look only from these pieces, counted from 1, at all that they see: 5000..5200, "
+            "last:200, or several."
         ),
     ] = None
     joint: Annotated[

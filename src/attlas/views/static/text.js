@@ -60,8 +60,7 @@ export const textView = {
     const seen = Math.min(Math.floor(height / flow.step) * flow.step, flow.height); // whole lines
     const place = { words: aside.words, ...(aside.beside ? { x: width + 28, y: 0, width: aside.width } : { x: 0, y: seen + 16, width: room.width }) };
     const whole = aside.beside ? Math.max(seen, aside.height) : seen + 16 + aside.height;
-    const first = data.panel.strand.looked ? rowOf(data.panel.queries, data.panel.strand.looked[0][0]) : 0;
-    const begin = first > 0 ? Math.max(0, flow.placeOf(first) - STEP_BACK * flow.step) : 0; // where the words stand that were looked from
+    const begin = beginOf(data, state, flow, seen);
     return { data, flow, seen, begin, aside: place, top: 0, width: room.width, height: whole, total: flow.height - seen };
   },
 
@@ -150,6 +149,13 @@ export const textView = {
     return { caption: `${shown.said}: ${data.panel.title}`, columns: ["word", data.panel.signed ? "difference" : data.panel.measure], rows };
   },
 };
+
+/** How far down a text opens: at the chosen word, else at the first that was looked from, where these cannot be seen at once. */
+function beginOf({ panel }, state, flow, seen) {
+  const row = rowOf(panel.queries, state.query ?? panel.strand.looked?.[0][0] ?? null);
+  const y = row < 0 ? 0 : flow.placeOf(row);
+  return y + flow.step > seen ? y - STEP_BACK * flow.step : 0;
+}
 
 /** What is shaded: { values, of, said, side, exact, ranked }, of what is pointed at, else of what is kept, else of all words. */
 export function shownOf(data, state, focus) {
