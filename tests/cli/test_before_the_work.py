@@ -170,6 +170,8 @@ def test_texts_of_letters_without_width(models: Path, capfd: pytest.CaptureFixtu
         (["view", "Hi.", "--reckoned", "--rows", "5000-5200"], "'5000-5200' does not name rows"),
         (["view", "Hi.", "--reckoned", "--rows", "9..3"], "ends before it begins"),
         (["view", "Hi.", "--rows", "3"], "--rows belongs to --reckoned"),
+        (["view", "Hi.", "--survey", "nowhere"], "nowhere: there is no such folder"),
+        (["view", "Hi.", "--atlas", "nowhere"], "nowhere: there is no such folder"),
         (["tune", "sample", "--learning-rate", "nan"], "nan is no number to work with"),
         (["tune", "sample", "--batch-size", "1" + "0" * 30], "nothing can be counted so far"),
         (["parse", "word.conllu"], "no sentence has a word with a governor to find"),

@@ -152,7 +152,7 @@ export function mount(root, props, connection) {
     if (focusedOn) parts.controls.querySelector(focusedOn)?.focus();
     const help = (shown[0]?.strand.joint && view().jointHelp) || view().help;
     parts.hint.textContent = help;
-    const notes = [moved, whyHere(), onlyThese(shown[0]), pairing(header, shown[0], state), portrait(shown[0]), view().note?.(shown, state), header.no_card].filter(Boolean);
+    const notes = [moved, whyHere(), onlyThese(shown[0]), pairing(header, shown[0], state), portrait(shown[0]), view().note?.(shown, state), ...(header.apart ?? [])].filter(Boolean);
     parts.notice.replaceChildren(...notes.map((note) => element("span", {}, note)));
   }
 
