@@ -5,8 +5,9 @@ bertviz each write a page of the same weights, from tensors to a file; the page 
 headless Chromium. In attlas's page every view is clicked as well, and a long text of one causal layer is dragged and
 zoomed. Python time and what the browser shows are medians of three, or one run where the first took over ten seconds.
 
-``python -m benchmarks.views running [PAGE]`` measures the text view of a long text alone, ``busy`` attlas's page by
-the processor time of its main thread, where the machine has other work to do.
+``python -m benchmarks.views running [PAGE]`` measures the text view of a long text alone, ``rows`` a look at some
+rows of texts up to 100,000 pieces, ``busy`` attlas's page by the processor time of its main thread, where the machine
+has other work to do.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ import math
 import os
 import platform
 import statistics
+import subprocess
 import sys
 import time
 from bisect import bisect_right
 from collections.abc import Callable
+from dataclasses import fields
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -34,13 +37,15 @@ from attlas.text import Document
 from benchmarks import browser, peers
 from benchmarks.page import put
 from benchmarks.peers import NotMeasured
-from benchmarks.survey import causal
+from benchmarks.survey import causal, status
 
 HEADING = "The page beside bertviz"
 OF_RUNNING = "The text view of a long text"
+OF_ROWS = "Some rows of a very long text"
 OF_BUSY = "The page on a machine that others use"
 PIECES = (64, 128, 256, 512)
 LONG = 4096
+FAR = (25_000, 50_000, 100_000)
 VIEWS = ("head", "model", "neuron", "matrix", "text")
 SLOW = 10.0
 MB = 1e6
@@ -179,6 +184,62 @@ def running_text(made: Path | None) -> tuple[float, dict[str, tuple[browser.Take
         heads = tab.locator("[data-head]").count()
         found[f"a pointer on a word, to its shades: a layer of {heads} heads"] = browser.shades(tab), 500
     return size, found
+
+
+def look_at_rows(pieces: int, page: Path) -> None:
+    """What a process of its own does: look at some rows of a text, print what it took, and write the page."""
+    from attlas.capture.reckoned import look_reckoned
+    from attlas.views import write_page
+    from tools.screens import cut, drawn_decoder
+
+    subject = drawn_decoder(pieces, layers=2, width=16)
+    written = cut(subject, pieces)
+    look_reckoned(subject, written[:2000], layers="2", heads="2,3")  # libraries are loaded by now
+    rows = f"{pieces // 2 + 1}..{pieces // 2 + 200},last:500"
+    Path("/proc/self/clear_refs").write_text("5")  # the peak until now, of opening the model, is forgotten
+    before, began = status("VmRSS"), (time.process_time(), time.perf_counter())
+    scene = look_reckoned(subject, written, layers="2", heads="2,3", rows=rows)
+    taken = {"seconds": time.process_time() - began[0], "clock": time.perf_counter() - began[1]}
+    (strand,) = scene.strands
+    kept = [getattr(strand, field.name) for field in fields(strand)]
+    held = sum(array.nbytes for array in kept if isinstance(array, np.ndarray)) / MB
+    write_page(page, [scene])
+    print(json.dumps({"pieces": strand.queries.length, "memory": status("VmHWM") - before, "held": held, **taken}))
+
+
+def rows_section() -> list[str]:
+    """The section on some rows of a very long text."""
+    peers.WORK.mkdir(parents=True, exist_ok=True)
+    page, lines, when = peers.WORK / "attlas-rows.html", [], circumstances()
+    alone = {**os.environ, "OMP_NUM_THREADS": "1", "MALLOC_TRIM_THRESHOLD_": "100000"}
+    for pieces in FAR:
+        asked = [sys.executable, "-m", "benchmarks.views", "look", str(pieces), str(page)]
+        said = subprocess.run(asked, check=True, capture_output=True, text=True, env=alone).stdout
+        found: Figures = json.loads(said.splitlines()[-1])
+        with browser.opened(page, "attlas", {}) as tab:
+            painted = browser.Taken(tab.evaluate("() => window.benchSeen.painted"), browser.work(tab, "ProcessTime"))
+            shaded = browser.shades(tab)
+        lines.append([
+            f"{found['pieces']:,.0f}", f"{found['memory']:,.0f}", f"{1024 * found['memory'] / found['pieces']:.1f}",
+            f"{found['held']:,.1f}", f"{2 * found['pieces'] ** 2 * 4 / MB:,.0f}",
+            f"{found['seconds']:,.0f}", f"{found['clock']:,.0f}", f"{page.stat().st_size / MB:.1f}",
+            f"{painted.work:,.0f}", f"{shaded.work:,.0f}",
+        ])  # fmt: skip
+        print(" | ".join(lines[-1]), flush=True)
+    page.unlink(missing_ok=True)
+    return [
+        "A look at 700 rows (200 in the middle of the text and the last 500), in one layer and two heads of a random",
+        "model of two layers of four heads, 16 wide (`tools/screens.py`), on one thread.",
+        f"{when}.",
+        "*Memory* is what the peak of a process of its own grows by while the model reads and the rows are looked",
+        "from, *held* what is kept of the look, *whole* what the weights of these two heads would be. Reading takes",
+        "time that grows with the square of the length, whatever is looked at.",
+        "Paint, and a pointer on a word to its shades, are milliseconds at work in the text view.",
+        *table([
+            "pieces", "memory, MiB", "KiB per piece", "held, MB", "whole, MB", "processor, s", "clock, s", "page, MB",
+            "first paint", "shades",
+        ], lines),
+    ]  # fmt: skip
 
 
 def row(pieces: int, name: str, written: Outcome, shown: Outcome) -> list[str]:
@@ -360,8 +421,14 @@ def busy_section() -> list[str]:
 def main() -> None:
     """Measure, and write the sections: all but that for a busy machine, or the one that is named."""
     asked = sys.argv[1:]
+    if asked[:1] == ["look"]:
+        look_at_rows(int(asked[1]), Path(asked[2]))
+        return
     if asked == ["busy"]:
         put(OF_BUSY, busy_section())
+        return
+    if asked == ["rows"]:
+        put(OF_ROWS, rows_section())
         return
     if asked[:1] != ["running"]:
         put(HEADING, section())

@@ -1,14 +1,14 @@
-"""Every view of six real scenes in every window, light and dark, looked over for faults of the layout.
+"""Every view of seven real scenes in every window, light and dark, looked over for faults of the layout.
 
     python -m tools.screens [--scene NAME ...] [--keep FOLDER] [--page PAGE]
 
 The scenes: a sentence on the bundled model; the same on smollm2, with 270 heads; a translation that opus-mt-en-fr
-writes; a chat that smollm2 goes on with, in its regions; a text of 1,700 pieces in one layer of smollm2; and one of
-30,000 pieces in a random model, without its weights. Each is opened in Chromium as any page is, in windows from 360
-to 2,560 pixels, and every text that is drawn is held against the same rules as in
-``tests/views/test_layout_browser.py``: the drawing covers 85 % of the width, no label lies on another, sticks out, or
-is smaller than 11 pixels. ``--keep`` keeps each screen as a picture; ``--page`` writes what was found. Needs the
-models, and takes a quarter of an hour.
+writes; a chat that smollm2 goes on with, in its regions; a text of 1,700 pieces in one layer of smollm2; one of
+30,000 pieces in a random model, without its weights; and some rows of one of 100,000 pieces. Each is opened in
+Chromium as any page is, in windows from 360 to 2,560 pixels, and every text that is drawn is held against the same
+rules as in ``tests/views/test_layout_browser.py``: the drawing covers 85 % of the width, no label lies on another,
+sticks out, or is smaller than 11 pixels. ``--keep`` keeps each screen as a picture; ``--page`` writes what was
+found. Needs the models, and takes half an hour.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ WINDOWS = {360: 740, 1280: 900, 1920: 1080, 2560: 1440}
 SCHEMES = {"light": "", "dark": "&layer=0"}  # in the light as a page opens, in the dark with all heads of a layer
 SENTENCE = "The farmer offered apples to the housekeeper, because he had too many of them."
 CHAT = {"system": "You are a helpful assistant.", "user": "A farmer has apples and a baker has bread. Who has bread?"}
-LONG, RUNNING = 1_700, 30_000  # pieces
+LONG, RUNNING, FAR = 1_700, 30_000, 100_000  # pieces
+ROWS = "50001..50200,last:200"  # of the longest
 
 
 def words(count: int) -> str:
@@ -91,24 +92,35 @@ def long() -> Scene:
     return replace(capture.scene(), saying=saying(subject, capture))
 
 
-def running() -> Scene:
-    """A text of 30,000 pieces in a random model of one layer and four heads, of which no weights are kept."""
+def drawn_decoder(pieces: int, layers: int, width: int) -> Subject:
+    """A random causal model of four heads so wide, two of them to one key, that can read so many pieces."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
     tokenizer = load("smollm2").pieces.tokenizer
-    tokenizer.model_max_length = 2 * RUNNING
+    tokenizer.model_max_length = 2 * pieces
     torch.manual_seed(0)
     config = LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=256, num_hidden_layers=1, num_attention_heads=4, num_key_value_heads=2,
-        intermediate_size=64, max_position_embeddings=2 * RUNNING, initializer_range=0.2,
+        vocab_size=len(tokenizer), hidden_size=4 * width, num_hidden_layers=layers, num_attention_heads=4,
+        num_key_value_heads=2, intermediate_size=64, max_position_embeddings=2 * pieces, initializer_range=0.2,
     )  # fmt: skip
-    subject = Subject.of(LlamaForCausalLM(config).eval(), tokenizer, "a random model")
+    return Subject.of(LlamaForCausalLM(config).eval(), tokenizer, "a random model")
+
+
+def running() -> Scene:
+    """A text of 30,000 pieces in a random model of one layer and four heads, of which no weights are kept."""
+    subject = drawn_decoder(RUNNING, layers=1, width=64)
     return look_reckoned(subject, cut(subject, RUNNING), layers="1")
 
 
+def rows() -> Scene:
+    """400 rows of 100,000 pieces, in one layer and two heads of a random model of two layers and four heads."""
+    subject = drawn_decoder(FAR, layers=2, width=16)
+    return look_reckoned(subject, cut(subject, FAR), layers="2", heads="2,3", rows=ROWS)
+
+
 SCENES: dict[str, Callable[[], Scene]] = {
-    each.__name__: each for each in (sentence, heads, translation, answer, long, running)
+    each.__name__: each for each in (sentence, heads, translation, answer, long, running, rows)
 }
 
 

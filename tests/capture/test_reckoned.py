@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -42,6 +44,11 @@ def test_rows_are_those_of_the_eager_model(family: str) -> None:
             assert np.abs(strand.received[at, head] - weights[head].mean(0)).max() < 1e-5
             assert strand.coarse is not None
             assert np.abs(strand.coarse[at, head] - weights[head]).max() < 1e-5, "a short text is a picture of itself"
+            assert strand.links is not None
+            query, key, value = strand.links[at, head]
+            several = (weights[head] > 0).sum(1) > 1
+            assert value == pytest.approx(weights[head][several].max(), abs=1e-5)
+            assert value == pytest.approx(weights[head][int(query), int(key)], abs=1e-5)
 
 
 def test_a_coarse_picture_has_the_largest_of_its_cells(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,22 +106,68 @@ def test_too_many_numbers_are_refused_before_they_are_kept(monkeypatch: pytest.M
 
 
 def test_keys_that_do_not_lie_side_by_side_are_refused() -> None:
-    watch = _Watch([0], 2, 1, "a model")
+    watch = _Watch([0], 2, 1, "a model", ((0, 2),))
     assert watch._interval(torch.tensor([[False, True], [True, True]])).tolist() == [[1, 0], [2, 2]]
     with pytest.raises(CapabilityError, match="side by side"):
         watch._interval(torch.tensor([[True, False, True]]))
 
 
-def test_some_rows_are_looked_from_and_no_others() -> None:
-    subject = subject_of("mistral")
-    weights = subject.look(TEXT, layers="2").weights[Stream.DECODER][0].numpy()
-    strand = look_reckoned(subject, TEXT, layers="2", rows=5).strands[0]
+@pytest.mark.parametrize("family", ["bert", "llama", "mistral"])
+@pytest.mark.parametrize(
+    ("rows", "places"),
+    [("last:5", range(-5, 0)), ("7", [6]), ("3..9,last:2,8..11", [*range(2, 11), -2, -1])],
+    ids=["last", "one", "several"],
+)
+def test_chosen_rows_are_those_of_the_whole(
+    family: str, rows: str, places: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The numbers of the rows, layers and heads that are chosen are those of the matrix, and of none beside them."""
+    monkeypatch.setattr("attlas.capture.reckoned.TILE", 2 * 40 * 2)  # two rows at a time
+    subject = subject_of(family)
+    weights = next(iter(subject.look(TEXT).weights.values())).numpy()
+    strand = look_reckoned(subject, TEXT, layers="1,3", heads="2,4", rows=rows).strands[0]
     count = weights.shape[-1]
-    assert strand.first == count - 5
-    rows = strand.rows(0, 3, np.arange(count))
-    assert not rows[:-5].any()
-    assert np.abs(rows[-5:] - weights[3, -5:]).max() < 4e-3
-    assert strand.received is not None
-    assert np.abs(strand.received[0, 3] - weights[3, -5:].mean(0)).max() < 1e-5
-    with pytest.raises(TextError, match="can be looked from, not 0"):
-        look_reckoned(subject, TEXT, rows=0)
+    asked = np.arange(count)[list(places)]
+    assert strand.asked.tolist() == asked.tolist()
+    assert (strand.layers, strand.heads) == ((0, 2), (1, 3))
+    assert strand.query_vectors is not None
+    assert strand.query_vectors.shape[2] == len(asked), "nothing is kept of the others"
+    for at, layer in enumerate(strand.layers):
+        for place, head in enumerate(strand.heads):
+            whole = weights[layer, head]
+            found = strand.rows(at, place, np.arange(count))
+            assert np.abs(found[asked] - whole[asked]).max() < 4e-3
+            assert not np.delete(found, asked, 0).any()
+            for other in (weights[1, head], weights[layer, 0], np.roll(whole, 1, 0), np.roll(whole, -1, 0)):
+                assert np.abs(found[asked] - other[asked]).max() > 8e-3, "the check would see another"
+            assert strand.received is not None
+            assert np.abs(strand.received[at, place] - whole[asked].mean(0)).max() < 1e-5
+            assert strand.coarse is not None
+            assert np.abs(strand.coarse[at, place] - whole[asked]).max() < 1e-5
+            assert strand.links is not None
+            query, key, value = strand.links[at, place]
+            assert query in asked
+            assert value == pytest.approx(whole[int(query), int(key)], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ("900", "this text has no row 900; its pieces are 1 to "),
+        ("20..900", r"this text has no rows 20\.\.900; its pieces are 1 to "),
+        ("last:900", "this text has no last:900; its pieces are 1 to "),
+        ("9..3", "ends before it begins; write '3..9'"),
+        ("0", "'0' does not name rows"),
+        ("5:9", "'5:9' does not name rows; write places in the text counted from 1"),
+        ("1,,2", "'' does not name rows"),
+        ("", "no row was asked for"),
+        ([], "no row was asked for"),
+        (200, "rows are named by label counted from 1"),
+        (["3", 4], "rows are named by label counted from 1"),
+    ],
+)
+def test_rows_that_are_not_there_are_refused(rows: Any, sentence: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    subject = subject_of("llama")
+    monkeypatch.setattr(subject, "read", lambda batch: pytest.fail("the model ran"))
+    with pytest.raises((CapabilityError, TextError), match=sentence):
+        look_reckoned(subject, TEXT, rows=rows)

@@ -20,7 +20,7 @@ from pyarrow import parquet
 from attlas.errors import StoreError
 from attlas.store import Manifest, Result
 from attlas.views.card import read_card
-from attlas.views.figures import survey_figures
+from attlas.views.figures import read_survey
 
 COLUMNS: dict[str, list[Any]] = {
     "stream": ["encoder"] * 4, "layer": [0, 0, 1, 1], "head": [0, 1, 0, 1], "value": [0.5, 0.2, 0.1, 0.4],
@@ -228,9 +228,9 @@ CARD = {
 @pytest.mark.parametrize(
     ("study", "tables", "read"),
     [
-        ("survey", {"heads": {**SURVEY, "layer": [0, None]}}, survey_figures),
-        ("survey", {"heads": {**SURVEY, "stream": ["no", "stream"]}}, survey_figures),
-        ("survey", {"heads": {**SURVEY, "value": ["high", "low"]}}, survey_figures),
+        ("survey", {"heads": {**SURVEY, "layer": [0, None]}}, read_survey),
+        ("survey", {"heads": {**SURVEY, "stream": ["no", "stream"]}}, read_survey),
+        ("survey", {"heads": {**SURVEY, "value": ["high", "low"]}}, read_survey),
         ("faith", {"card": {**CARD, "value": ["high"]}}, read_card),
     ],
 )

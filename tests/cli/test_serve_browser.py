@@ -30,6 +30,7 @@ from attlas.corpora import limited
 from attlas.errors import CapabilityError, TextError
 from attlas.ids import Stream
 from attlas.models import bundled
+from attlas.store import Manifest, Result
 from attlas.views.question import Question
 from attlas.views.server import Server
 
@@ -176,6 +177,38 @@ def test_a_taken_port_and_an_unknown_model_are_one_sentence(capfd: pytest.Captur
     attlas(capfd, "serve", "--model", "nobody/knows-this").refuses("no model 'nobody/knows-this'")
 
 
+def known_of(model: str, folder: Path) -> tuple[Path, Path]:
+    """The folders of a survey and of an atlas that know something of a model's heads."""
+    places = [(layer, head) for layer in range(6) for head in range(12)]
+    heads = {"stream": ["encoder"] * 72, "layer": [at for at, _ in places], "head": [head for _, head in places]}
+    figures = {"measure": ["weight"] * 72, "quantity": ["sep"] * 72, "value": [head / 12 for _, head in places]}
+    said = ["looks at the word before" if head == 4 else "does something else" for _, head in places]
+    survey = Result(
+        Manifest("survey", model={"name": model}),
+        {"heads": heads | figures, "portraits": heads | {"sentence": said}},
+    )
+    roles = {"role": ["previous", "other"], "title": ["previous piece", "something else"]}
+    portraits = heads | {
+        "model": [model] * 72, "order": [0] * 72, "part": ["does"] * 72, "sentence": said,
+        "role": ["previous" if head == 4 else "other" for _, head in places],
+    }  # fmt: skip
+    atlas = Result(Manifest("atlas"), {"models": {"model": [model]}, "roles": roles, "portraits": portraits})
+    return survey.save(folder / "survey"), atlas.save(folder / "atlas")
+
+
+def test_what_is_known_of_no_model_that_is_offered_is_refused(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    survey, atlas = known_of("another", tmp_path)
+    attlas(capfd, "serve", "--survey", survey).refuses("survey: this survey is of another, not of ")
+    attlas(capfd, "serve", "--atlas", atlas).refuses("atlas: this atlas is of another, not of ")
+    attlas(capfd, "serve", "--atlas", survey).refuses(
+        "an atlas is needed, and it holds a result of the study 'survey'"
+    )
+    attlas(capfd, "serve", "--survey", atlas).refuses("a survey is needed to sort heads by, and it holds a result of")
+    attlas(capfd, "serve", "--survey", tmp_path / "none").refuses("none: there is no such folder")
+
+
 def test_the_page_is_opened_where_that_is_asked_for(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -246,11 +279,12 @@ def test_ctrl_c_ends_it_even_while_a_model_reads() -> None:
 @pytest.mark.browser
 @pytest.mark.real
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as on POSIX")
-def test_the_bundled_model_in_a_browser(browser: Browser) -> None:
+def test_the_bundled_model_in_a_browser(browser: Browser, tmp_path: Path) -> None:
     if bundled.bundled_folder() is None:
         pytest.skip("the bundled model is not installed (extra demo)")
     complaints: list[str] = []
-    with served(COMMAND) as (process, address):
+    survey, atlas = known_of("all-MiniLM-L6-v2", tmp_path)
+    with served(COMMAND, "--survey", str(survey), "--atlas", str(atlas)) as (process, address):
         context = browser.new_context(viewport={"width": 1280, "height": 900})
         page = context.new_page()
         page.on("console", lambda message: complaints.append(message.text))
@@ -272,6 +306,13 @@ def test_the_bundled_model_in_a_browser(browser: Browser) -> None:
         readout = page.locator(".attlas-readout")
         page.wait_for_selector(".attlas-readout:has-text('farmer attends to')")
         said = readout.inner_text()
+        page.locator("button[data-view=model]").click()
+        page.locator("[data-name=words]").fill("previous word")
+        page.keyboard.press("Enter")
+        page.wait_for_function("() => document.querySelectorAll('.attlas-table tbody tr').length === 6")
+        found_heads = page.locator(".attlas-table tbody tr td:first-child").all_inner_texts()
+        page.get_by_label("Sort").select_option("weight: [SEP]")
+        page.wait_for_selector(".attlas-notice:has-text('Sorted by “weight: [SEP]”')")
         context.close()
         interrupt(process)
     seen = load().look(TEXT)
@@ -281,4 +322,5 @@ def test_the_bundled_model_in_a_browser(browser: Browser) -> None:
     assert [label for label, _ in found] == [seen.source.pieces[key] for key in best]
     assert [float(value) for _, value in found] == pytest.approx(mean[best], abs=6e-4)
     assert "layer 2" in said
+    assert found_heads == [f"{layer}-5" for layer in range(1, 7)]
     assert not complaints

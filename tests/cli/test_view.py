@@ -201,6 +201,7 @@ def test_what_a_model_writes_is_read_for_its_joint_norms(models: Path, capfd: py
         (("\u200b\u200d",), "the text holds nothing but marks that cannot be seen"),
         ((TEXT, "--and", " "), "the text is empty"),
         ((TEXT, "--regions", "The,Nope:"), "no part of the text begins with 'Nope:'"),
+        ((TEXT, "--reckoned", "--rows", "1-3"), "'1-3' does not name rows; write places in the text counted from 1"),
         ((TEXT, "--layers", "9"), "bert has no layer 9; its layers are 1 to 3"),
         ((TEXT, "--heads", "5"), "bert has no head 5; its heads are 1 to 4"),
         ((TEXT, "--layers", "one"), "'one' does not name a layer; write its number counted from 1"),
@@ -235,14 +236,15 @@ def test_a_causal_model_takes_no_second_text(models: Path, capfd: pytest.Capture
 
 def test_a_text_without_its_weights_and_with_regions(models: Path, capfd: pytest.CaptureFixture[str]) -> None:
     said = attlas(
-        capfd, "view", TEXT, "--model", models / "llama", "--reckoned", "--layers", "2", "--rows", "3", "--regions",
-        "asked,designer", "--out", "page.html",
+        capfd, "view", TEXT, "--model", models / "llama", "--reckoned", "--layers", "2", "--rows", "2,last:3",
+        "--regions", "asked,designer", "--out", "page.html",
     )  # fmt: skip
     assert (said.status, said.err) == (0, "")
     strand = header(Path("page.html"))["scenes"][0]["strands"][0]
     assert "weights" not in strand
     assert strand["layers"] == [1]
-    assert strand["first"] == len(strand["queries"]["pieces"]) - 3
+    count = len(strand["queries"]["pieces"])
+    assert strand["looked"] == [[1, 2], [count - 3, count]]
     assert [region["name"] for region in strand["queries"]["regions"]] == ["asked", "designer"]
 
 
@@ -264,7 +266,9 @@ def test_what_a_model_says_lies_in_the_page(models: Path, capfd: pytest.CaptureF
         (["--reckoned", "--joint", "attention"], "it excludes --joint"),
         (["--reckoned", "--generate", "5"], "one text of one model"),
         (["--reckoned", "--against", "another"], "one text of one model"),
-        (["--reckoned", "--rows", "900"], "can be looked from, not 900"),
+        (["--reckoned", "--rows", "900"], "this text has no row 900; its pieces are 1 to "),
+        (["--reckoned", "--layers", "9", "--rows", "1"], "llama has no layer 9"),
+        (["--reckoned", "--heads", "2-9", "--rows", "1"], "llama has no head 9"),
     ],
 )
 def test_reckoning_excludes_what_it_cannot_have(

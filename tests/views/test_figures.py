@@ -16,7 +16,7 @@ from attlas.evidence.example import example
 from attlas.ids import Stream
 from attlas.store import Manifest, Result
 from attlas.views import Scene
-from attlas.views.figures import CORRELATION, NO_FIGURE, atlas_portraits, survey_figures
+from attlas.views.figures import CORRELATION, NO_FIGURE, read_atlas, read_survey
 from attlas.views.payload import pack
 
 LAYERS, HEADS = 3, 4
@@ -45,7 +45,7 @@ def saved(folder: Path, model: str = "a model", study: str = "survey", **tables:
 
 
 def test_every_figure_stands_at_its_layer_and_head(tmp_path: Path) -> None:
-    figures = survey_figures(saved(tmp_path))
+    figures = read_survey(saved(tmp_path)).figures
     assert list(figures) == ["weight: entropy, all queries", "weight: [SEP]", "norm: [SEP]"]
     for name, offset in (("weight: entropy, all queries", 1), ("weight: [SEP]", 0), ("norm: [SEP]", 0.5)):
         found = figures[name][Stream.ENCODER]
@@ -60,7 +60,7 @@ def test_what_has_no_number_lies_below_all_others_and_json_can_hold_it(tmp_path:
     table["value"][rows.index((1, 2, "weight", "sep"))] = None
     table["value"][rows.index((2, 0, "weight", "sep"))] = math.nan
     table = {name: column[:-1] for name, column in table.items()}  # the last head has no norm at all
-    figures = survey_figures(saved(tmp_path, heads=table))
+    figures = read_survey(saved(tmp_path, heads=table)).figures
     found = figures["weight: [SEP]"][Stream.ENCODER]
     assert found[1, 2] == found[2, 0] == np.float32(NO_FIGURE)
     assert figures["norm: [SEP]"][Stream.ENCODER][LAYERS - 1, HEADS - 1] == np.float32(NO_FIGURE)
@@ -72,7 +72,7 @@ def test_what_has_no_number_lies_below_all_others_and_json_can_hold_it(tmp_path:
 
 def test_streams_have_figures_of_their_own_and_correlations_are_among_them(tmp_path: Path) -> None:
     spearman = {"stream": ["encoder", "encoder"], "layer": [0, 2], "head": [1, 3], "value": [-0.5, 0.25]}
-    figures = survey_figures(saved(tmp_path, heads=heads_table(("encoder", "cross")), spearman=spearman))
+    figures = read_survey(saved(tmp_path, heads=heads_table(("encoder", "cross")), spearman=spearman)).figures
     assert set(figures["weight: entropy, all queries"]) == {Stream.ENCODER, Stream.CROSS}
     assert list(figures[CORRELATION]) == [Stream.ENCODER]
     correlation = figures[CORRELATION][Stream.ENCODER]
@@ -83,12 +83,12 @@ def test_streams_have_figures_of_their_own_and_correlations_are_among_them(tmp_p
 def test_a_quantity_without_a_name_of_ours_keeps_its_own(tmp_path: Path) -> None:
     table = heads_table()
     table["quantity"] = ["far_away" if quantity == "sep" else quantity for quantity in table["quantity"]]
-    assert "norm: far away" in survey_figures(saved(tmp_path, heads=table))
+    assert "norm: far away" in read_survey(saved(tmp_path, heads=table)).figures
 
 
 def test_a_survey_of_the_same_model_is_taken(tmp_path: Path) -> None:
     out = saved(tmp_path, model="someone/a model")
-    assert "weight: entropy, all queries" in survey_figures(out, scene("a model"))
+    assert "weight: entropy, all queries" in read_survey(out).beside(scene("a model")).figures
 
 
 def test_of_some_layers_and_heads_the_numbers_decide(tmp_path: Path) -> None:
@@ -99,14 +99,14 @@ def test_of_some_layers_and_heads_the_numbers_decide(tmp_path: Path) -> None:
         (type(whole)(Stream.ENCODER, whole.queries, whole.keys, whole.weights[:1, :1], layers=(2,), heads=(3,)),),
     )
     out = saved(tmp_path)
-    assert survey_figures(out, part)
+    assert read_survey(out).beside(part).figures
     beyond = Scene(
         "a model",
         ("x",),
         (type(whole)(Stream.ENCODER, whole.queries, whole.keys, whole.weights[:1, :1], layers=(3,), heads=(3,)),),
     )
     with pytest.raises(StoreError, match=r"3 layers of 4 encoder heads, and the scene shows layer 4 and head 4"):
-        survey_figures(out, beyond)
+        read_survey(out).beside(beyond)
 
 
 @pytest.mark.parametrize(
@@ -125,19 +125,19 @@ def test_of_some_layers_and_heads_the_numbers_decide(tmp_path: Path) -> None:
 def test_what_does_not_fit_is_refused_in_one_sentence(tmp_path: Path, options: Any, message: str) -> None:
     out = saved(tmp_path, **options)
     with pytest.raises(StoreError, match=message) as caught:
-        survey_figures(out, scene())
+        read_survey(out).beside(scene())
     assert str(caught.value).startswith(str(out))
     assert "\n" not in str(caught.value)
 
 
 def test_a_folder_without_a_result_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"no manifest\.json here"):
-        survey_figures(tmp_path)
+        read_survey(tmp_path)
 
 
 def test_an_atlas_tells_what_a_head_is_called_and_its_strongest_sentences(tmp_path: Path) -> None:
     folder = example().save(tmp_path / "atlas")
-    told = atlas_portraits(folder, scene("tiny"))
+    told = read_atlas(folder).beside(scene("tiny")).portraits
     assert list(told) == [Stream.ENCODER]
     assert told[Stream.ENCODER] == {
         "1-1": "syntax: finds the verb of an object: 77 % right (the best fixed offset: 36 %); rests on [CLS], with "
@@ -148,6 +148,6 @@ def test_an_atlas_tells_what_a_head_is_called_and_its_strongest_sentences(tmp_pa
         "2-2": "[CLS]: rests on [CLS], with 0.81 of its attention (an even spread: 0.05).",
     }
     with pytest.raises(StoreError, match="this atlas is of tiny, not of another"):
-        atlas_portraits(folder, scene("another"))
+        read_atlas(folder).beside(scene("another"))
     with pytest.raises(StoreError, match="an atlas is needed, and it holds a result of the study 'survey'"):
-        atlas_portraits(saved(tmp_path), scene("a model"))
+        read_atlas(saved(tmp_path))

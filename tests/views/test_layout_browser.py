@@ -51,7 +51,7 @@ def running() -> Strand:
         Stream.DECODER, text, text, np.zeros((1, 2, 0, 0), np.float32), query_vectors=vectors[0],
         key_vectors=vectors[1], scaling=(0.3,), sums=np.log(at + 1.0)[None, None].repeat(2, 1).astype(np.float32),
         seen=np.stack([np.zeros_like(at), at + 1])[None], received=received,
-        coarse=np.tril(draw.uniform(size=(1, 2, 512, 512))).astype(np.float32),
+        links=np.full((1, 2, 3), (7, 3, 0.5)), coarse=np.tril(draw.uniform(size=(1, 2, 512, 512))).astype(np.float32),
     )  # fmt: skip
 
 

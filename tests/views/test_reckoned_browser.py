@@ -42,9 +42,17 @@ def reckoned(window: int = COUNT) -> tuple[Strand, np.ndarray]:
     whole = Strand(
         made.stream, text, text, np.zeros((2, 4, 0, 0), np.float32), query_vectors=queries, key_vectors=keys,
         scaling=made.scaling, sums=sums, seen=np.stack([np.stack([start, stop])] * 2).astype(np.int32), coarse=coarse,
-        received=weights.mean(2),
+        received=weights.mean(2), links=strongest(weights),
     )  # fmt: skip
     return whole, weights
+
+
+def strongest(weights: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+    """The query, the key and the weight of each head's strongest link, of queries that see more than themselves."""
+    asked = np.arange(1, COUNT) if rows is None else rows
+    flat = weights[:, :, asked].reshape(*weights.shape[:2], -1)
+    best = flat.argmax(-1)
+    return np.stack([asked[best // COUNT], best % COUNT, flat.max(-1)], -1).astype(float)
 
 
 def said(shown: Page) -> str:
@@ -121,3 +129,79 @@ def test_it_opens_as_running_text_and_says_so(open_page: Callable[..., Page]) ->
     assert "so it opens as running text" in shown.locator(".attlas-notice").inner_text()
     assert shown.locator("button[data-view=text]").get_attribute("aria-pressed") == "true"
     assert shown.locator("[data-name=measure][data-value=norm]").is_disabled()
+
+
+def some_rows(spans: tuple[tuple[int, int], ...]) -> tuple[Strand, np.ndarray]:
+    """The same look from some rows alone, and all weights."""
+    made, weights = reckoned()
+    rows = np.concatenate([np.arange(*span) for span in spans])
+    assert made.query_vectors is not None
+    assert made.sums is not None
+    assert made.seen is not None
+    coarse = weights[:, :, rows].reshape(2, 4, len(rows), 100, 3).max(4)
+    return replace(
+        made, query_vectors=made.query_vectors[:, :, rows], sums=made.sums[:, :, rows], seen=made.seen[:, :, rows],
+        coarse=coarse, received=weights[:, :, rows].mean(2), links=strongest(weights, rows), looked=spans,
+    ), weights  # fmt: skip
+
+
+def test_all_views_show_some_rows_and_say_which(open_page: Callable[..., Page]) -> None:
+    """What stands in the page for a row is that row's, also behind others; of the rest none is told."""
+    spans = ((40, 60), (200, 230))
+    made, weights = some_rows(spans)
+    rows = np.concatenate([np.arange(*span) for span in spans])
+    html = page([Scene("m", ("t",), (made,))], layer=1, head=3, heads=[3])
+    shown: Page | None = None
+    for view in KINDS:
+        shown = open_page(html, f"view={view}&query=215", instead=shown)
+        if view == "head":
+            shown.locator("button[data-view=head]").click()  # a long text opens as running text
+        shown.wait_for_timeout(300)
+        assert faults(shown) == [], view
+        notice = shown.locator(".attlas-notice").inner_text()
+        assert "Looked from pieces 41 to 60 and 201 to 230 of 300 alone" in notice, view
+        if view != "model":
+            shown.mouse.move(3, 3)
+            told = said(shown)
+            assert told.startswith("w215 attends to"), view
+            assert agrees(ranked(told), weights[1, 3, 215]), view
+    assert shown is not None
+    shown = open_page(html, "view=model", instead=shown)
+    query, key, value = strongest(weights, rows)[1, 3]
+    found = re.search(r"strongest link w(\d+) → w(\d+) ≈(\S+)", said(shown))
+    assert found, said(shown)
+    assert (int(found[1]), int(found[2])) == (int(query), int(key))
+    assert float(found[3]) == pytest.approx(value, rel=6e-3)
+
+    shown = open_page(html, "view=matrix", instead=shown)
+    shown.wait_for_timeout(300)
+    box = shown.locator(".attlas-stage canvas").bounding_box()
+    assert box
+    x, y = place_of(shown, "w205")
+    shown.mouse.move(box["x"] + x, box["y"] + y)
+    assert said(shown).startswith("w205 attends to")
+    assert agrees(ranked(said(shown)), weights[1, 3, 205])
+
+    shown = open_page(html, "view=text&way=gives&key=30&picked=30", instead=shown)
+    shown.wait_for_timeout(300)
+    shown.mouse.move(3, 3)
+    column = np.zeros(COUNT)
+    column[rows] = weights[1, 3, rows, 30]
+    assert said(shown).startswith("w30 is attended to by")
+    assert agrees(ranked(said(shown)), column)
+    shown.keyboard.press("v")
+    assert said(shown) == "w30 was not looked from."
+
+
+def test_words_of_some_rows_are_means_of_the_pieces_that_were_looked_from(open_page: Callable[..., Page]) -> None:
+    made, weights = some_rows(((41, 60),))
+    words = tuple(at // 2 for at in range(COUNT))  # w20 is of the pieces 40 and 41, of which one was looked from
+    text = replace(made.queries, words=words, spelled=tuple(f"w{at}" for at in range(COUNT // 2)))
+    made = replace(made, queries=text, keys=text)
+    html = page([Scene("m", ("t",), (made,))], kind="matrix", layer=0, heads=[1])
+    shown: Page | None = None
+    for piece, rows in ((41, [41]), (50, [50, 51])):
+        shown = open_page(html, f"unit=word&query={piece}", instead=shown)
+        shown.wait_for_function("() => document.querySelector('.attlas-readout').innerText.includes('attends')")
+        assert said(shown).startswith(f"w{piece // 2} attends to")
+        assert agrees(ranked(said(shown)), weights[0, 1][rows].mean(0).reshape(-1, 2).sum(1))

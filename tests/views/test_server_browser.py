@@ -14,7 +14,9 @@ import pytest
 from drawn import word_at
 from serving import HOSTILE, TEXT, look, running
 
+from attlas.ids import Stream
 from attlas.views import Scene
+from attlas.views.figures import AtlasOfHeads, SurveyOfHeads
 from attlas.views.question import Question
 from attlas.views.server import Server
 from attlas.views.telling import start_of
@@ -321,3 +323,40 @@ def test_every_text_opens_where_it_has_most_to_show_until_a_head_is_chosen(tabs:
     made.ask(first)
     assert shown() == (other["layer"], [0, 1, 2, 3]), "and now somebody has"
     made.close()
+
+
+def test_what_a_survey_and_an_atlas_know_stands_beside_heads(tabs: Tabs) -> None:
+    """Heads of its model are sorted by the survey and found by words of the atlas; of another model that is said."""
+    values = np.arange(12, dtype=np.float32).reshape(3, 4)
+    survey = SurveyOfHeads(
+        "s", "owner/one", {Stream.ENCODER: (3, 4)}, {"weight: reach": {Stream.ENCODER: values}},
+        {Stream.ENCODER: {"1-1": "of the survey alone"}},
+    )  # fmt: skip
+    told = {"2-3": "induction: looks at what came after", "3-4": f"rests on [SEP]{HOSTILE}"}
+    atlas = AtlasOfHeads("a", {"one": {Stream.ENCODER: told}, "three": {}})
+    with running(known=[survey, atlas]) as server:
+        app = Opened(tabs, server, "#view=model&layer=1&head=2")
+        app.ask(TEXT)
+        notice = app.page.locator(".attlas-notice")
+        assert "Head 2-3 over a corpus: induction: looks at what came after" in notice.inner_text()
+        app.page.get_by_label("Sort").select_option("weight: reach")
+        app.wait(lambda: "Sorted by" in notice.inner_text())
+        app.page.locator("table").wait_for(state="attached")
+        rows = app.page.locator(".attlas-table tbody tr")
+        app.wait(lambda: rows.count() == 12)
+        assert rows.first.locator("td").first.inner_text() == "3-4"
+        app.page.locator("[data-name=words]").fill("induction")
+        app.page.keyboard.press("Enter")
+        app.wait(lambda: rows.count() == 1)
+        assert rows.first.locator("td").first.inner_text() == "2-3"
+        app.page.locator("[data-name=words]").fill("rests")
+        app.page.keyboard.press("Enter")
+        app.wait(lambda: rows.count() == 1 and rows.first.locator("td").first.inner_text() == "3-4")
+        assert app.page.evaluate("window.broken") is None
+        app.page.get_by_label("Model", exact=True).select_option("two")
+        app.ask(TEXT)
+        said = notice.inner_text()
+        assert "The survey that was given is of owner/one, not of what is shown." in said
+        assert "The atlas that was given is of one and three, not of what is shown." in said
+        assert "over a corpus" not in said
+        assert app.complaints == []

@@ -180,7 +180,7 @@ def _uses(study: str, folder: Path, seeds: Seeds) -> list[Callable[[], Any]]:
     from attlas.studies.exporting import KINDS
     from attlas.studies.shared.keywords.choice import choose_heads
     from attlas.views.card import read_card
-    from attlas.views.figures import survey_figures
+    from attlas.views.figures import read_survey
 
     def exported(kind: str, by: str) -> Callable[[], Any]:
         asked = ("export", "heads", folder, "--as", kind, "--by", by, "--out", folder.parent / f"heads-{kind}")
@@ -191,7 +191,7 @@ def _uses(study: str, folder: Path, seeds: Seeds) -> list[Callable[[], Any]]:
         case "faith":
             return [lambda: read_card(folder).to_dict()]
         case "survey":
-            return [lambda: survey_figures(folder), exported("csv", "entropy"), exported("duo-tsv", "entropy")]
+            return [lambda: read_survey(folder), exported("csv", "entropy"), exported("duo-tsv", "entropy")]
         case "roles":
             return [exported(kind, "duplicate") for kind in KINDS]
         case "relations":

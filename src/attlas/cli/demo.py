@@ -30,7 +30,7 @@ def command(
     from attlas.making import make_atlas
     from attlas.run import progress_on
     from attlas.views import write_page
-    from attlas.views.figures import survey_figures
+    from attlas.views.figures import read_survey
 
     check_given({"out": out, "resume": False})
     subject = load()
@@ -40,8 +40,6 @@ def command(
     )  # fmt: skip
     scene = subject.look(SENTENCE).scene()
     survey = next((place for place in out.glob("*/survey") if place.is_dir()), None)
-    page = write_page(
-        out / "view.html", [scene.with_figures({} if survey is None else survey_figures(survey, scene))]
-    )
+    page = write_page(out / "view.html", [scene if survey is None else read_survey(survey).beside(scene)])
     typer.echo(f"view: {page}")
     show(made)

@@ -236,7 +236,7 @@ def reckoned_scene(
     layers: str | None,
     heads: str | None,
     markers: Sequence[str] = (),
-    rows: int | None = None,
+    rows: str | None = None,
 ) -> Scene:
     """What the viewer shows of a text that is too long for its weights.
 

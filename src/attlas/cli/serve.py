@@ -32,6 +32,12 @@ def command(
     card: Annotated[
         Path | None, Help("A folder of attlas faith: its card is shown above the pictures of its model.")
     ] = None,
+    survey: Annotated[
+        Path | None, Help("A folder of attlas survey: heads of its model are sorted by its figures, and told of.")
+    ] = None,
+    atlas: Annotated[
+        Path | None, Help("An atlas: what it says of a head of its models stands beside the head's number.")
+    ] = None,
     open: Annotated[bool, Help("Open the page in the browser.")] = False,
     *,
     limits: LookLimits = None,
@@ -50,19 +56,21 @@ def command(
     from attlas.corpora.limits import limited
     from attlas.models import bundled
     from attlas.views.card import read_card
+    from attlas.views.figures import read_atlas, read_survey
     from attlas.views.server import Server
     from attlas.views.writing import Writing
 
     opening.check()
     kept = look_limits(limits)
     held = None if card is None else read_card(card)
+    known = [read(place) for read, place in ((read_survey, survey), (read_atlas, atlas)) if place]
     shelf = Shelf(partial(load, **opening.options))
     allowed = Allowed(model or (), models or None)
     cached = () if models else bundled.listed()
     named = [name for name in models or () if not Path(name).is_dir() or (Path(name) / "config.json").exists()]
     offered = list(dict.fromkeys([*(model or ()), bundled.resolve(None)[0], *named, *cached]))
-    if held is not None:
-        held.require([bundled.resolve(name)[0] for name in offered])
+    for each in (*known, *([held] if held is not None else [])):
+        each.require([bundled.resolve(name)[0] for name in offered])
 
     writing = Writing()
 
@@ -78,7 +86,7 @@ def command(
         return room_told(shelf, question)
 
     sizes = {name: size for name in offered if (size := _size(bundled.resolve(name)[1]))}
-    server = Server(answer, offered, port=port, card=held, writing=writing, room=room, sizes=sizes)
+    server = Server(answer, offered, port=port, card=held, known=known, writing=writing, room=room, sizes=sizes)
     try:
         if model:
             shelf.get(model[0])  # what is misspelled shall be said at once

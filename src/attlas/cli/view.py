@@ -37,7 +37,11 @@ class Shown:
         ),
     ] = False
     rows: Annotated[
-        int | None, Help("With --reckoned: look only from the last so many pieces, at all before them.", least=1)
+        str | None,
+        Help(
+            "With --reckoned: look only from these pieces, counted from 1, at all that they see: 5000..5200, "
+            "last:200, or several."
+        ),
     ] = None
     joint: Annotated[
         str | None,
@@ -70,13 +74,16 @@ class Shown:
         """
         from attlas.capture import Selection
         from attlas.capture.mixing import check_step
+        from attlas.capture.rows import parse_rows
         from attlas.measures.names import check_measure
 
         if self.measure != "both":
             check_measure(self.measure)
         Selection(layers=self.layers, heads=self.heads)
-        if self.rows is not None and not self.reckoned:
-            raise CapabilityError("--rows belongs to --reckoned; give both, or leave it out")
+        if self.rows is not None:
+            parse_rows(self.rows)
+            if not self.reckoned:
+                raise CapabilityError("--rows belongs to --reckoned; give both, or leave it out")
         if self.reckoned:
             for name, given in (("measure", self.measure != "weight"), ("joint", self.joint is not None)):
                 if given:
@@ -125,7 +132,7 @@ def command(
     from attlas.models.bundled import resolve
     from attlas.views import write_page
     from attlas.views.card import read_card
-    from attlas.views.figures import atlas_portraits, survey_figures, survey_portraits
+    from attlas.views.figures import read_atlas, read_survey
     from attlas.views.page import check_kind, require_file
     from attlas.views.question import Question, require_seen
 
@@ -133,6 +140,7 @@ def command(
     shown.check()
     allowed = look_limits(limits)
     held = None if shown.card is None else read_card(shown.card)
+    known = [read(place) for read, place in ((read_survey, shown.survey), (read_atlas, shown.atlas)) if place]
     read = _text(text, file)
     for given in (read, *(other for other in (second, against) if other is not None)):
         require_seen(given)
@@ -145,6 +153,8 @@ def command(
     questions = [first]
     if against_model is not None or against is not None:
         questions.append(replace(first, model=against_model or first.model, text=against or read))
+    for each in known:
+        each.require([resolve(first.model)[0]])
     if held is not None:
         check_card(shelf, held, [question.model for question in questions])
     if shown.reckoned and (second is not None or generate is not None or len(questions) > 1):
@@ -168,11 +178,8 @@ def command(
     ]
     if shown.reckoned:
         scenes = [reckoned_scene(shelf, first, shown.layers, shown.heads, markers, shown.rows)]
-    if shown.survey is not None:
-        scenes[0] = scenes[0].with_figures(survey_figures(shown.survey, scenes[0]))
-        scenes[0] = scenes[0].with_portraits(survey_portraits(shown.survey))
-    if shown.atlas is not None:
-        scenes[0] = scenes[0].with_portraits(atlas_portraits(shown.atlas, scenes[0]))
+    for each in known:
+        scenes = [each.beside(scene) if each.is_of(scene.model) else scene for scene in scenes]
     selection = {} if shown.measure == "weight" else {"measure": shown.measure}
     path = write_page(out or Path(f"view-{slug(scenes[0].model)}.html"), scenes, kind=kind, card=held, **selection)
     shapes = "; ".join(

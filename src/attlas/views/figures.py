@@ -2,13 +2,16 @@
 of a survey or an atlas, which stand beside a head's number and by whose words heads are filtered.
 
 A survey has looked at every head over a whole corpus; a scene shows one text. Sorted by a survey's figure, heads that
-do the same thing stand together. Figures are arrays (layer, head) per stream; a head for which the survey has no
-number gets :data:`NO_FIGURE`, far below all others, since JSON has no NaN.
+do the same thing stand together. Both are read once, and stand beside the scenes of their models. Figures are arrays
+(layer, head) per stream; a head for which the survey has no number gets :data:`NO_FIGURE`, far below all others,
+since JSON has no NaN.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,29 +30,189 @@ SENTENCES = 3  # of a head
 CORRELATION = "rank correlation of weight and ‖f(x)‖"
 
 Figures = dict[str, dict[Stream, Array]]
+Portraits = dict[Stream, dict[str, str]]
+_OF_SHOWN = "give the survey of the model that is shown"
 
 
-def survey_figures(folder: str | Path, scene: Scene | None = None) -> Figures:
-    """The figures in a survey's folder, by name and stream; with a scene, only if they are of its model.
+@dataclass(frozen=True)
+class SurveyOfHeads:
+    """What a survey has found of the heads of its model: figures by name, and a sentence on each by its label.
+
+    ``shapes`` are layers and heads of each stream, ``folder`` is where it lies.
+
+    >>> SurveyOfHeads("out", "tiny", {}, {}, {}).is_of("owner/tiny")
+    True
+    """
+
+    folder: str
+    model: str
+    shapes: Mapping[Stream, tuple[int, int]]
+    figures: Figures
+    portraits: Portraits
+
+    def is_of(self, model: str) -> bool:
+        """Whether a model of this name is the survey's.
+
+        >>> SurveyOfHeads("out", "tiny", {}, {}, {}).is_of("another")
+        False
+        """
+        return own_name(model) == own_name(self.model)
+
+    @property
+    def said(self) -> str:
+        """What it is, and of which model.
+
+        >>> SurveyOfHeads("out", "tiny", {}, {}, {}).said
+        'survey that was given is of tiny'
+        """
+        return f"survey that was given is of {self.model or 'a nameless model'}"
+
+    def require(self, models: Sequence[str]) -> None:
+        """Refuse to stand beside models none of which is the survey's.
+
+        >>> SurveyOfHeads("out", "tiny", {}, {}, {}).require(["another"])
+        Traceback (most recent call last):
+            ...
+        attlas.errors.StoreError: out: this survey is of tiny, not of another; give the survey of the model that is
+        shown
+        """
+        if not any(map(self.is_of, models)):
+            name, shown = self.model or "a nameless model", " or ".join(dict.fromkeys(models))
+            raise StoreError(f"{self.folder}: this survey is of {name}, not of {shown}; {_OF_SHOWN}")
+
+    def beside(self, scene: Scene) -> Scene:
+        """A scene of its model, with what it has found of the heads; refused where they cannot be the same.
+
+        >>> told = {Stream.ENCODER: {"1-2": "looks at [SEP]"}}
+        >>> SurveyOfHeads("out", "tiny", {}, {}, told).beside(Scene("tiny", (), ())).portraits == told
+        True
+        """
+        self.require([scene.model])
+        _require_heads(scene, self.shapes, self.folder)
+        return scene.with_figures(self.figures).with_portraits(self.portraits)
+
+
+@dataclass(frozen=True)
+class AtlasOfHeads:
+    """What an atlas says of the heads of its models, by model: what a head is called, and the strongest sentences.
+
+    >>> AtlasOfHeads("out", {"tiny": {}}).is_of("owner/tiny")
+    True
+    """
+
+    folder: str
+    told: Mapping[str, Portraits]
+
+    def is_of(self, model: str) -> bool:
+        """Whether a model of this name is in the atlas.
+
+        >>> AtlasOfHeads("out", {"tiny": {}}).is_of("another")
+        False
+        """
+        return self._named(model) is not None
+
+    @property
+    def said(self) -> str:
+        """What it is, and of which models.
+
+        >>> AtlasOfHeads("out", {"tiny": {}, "small": {}}).said
+        'atlas that was given is of tiny and small'
+        """
+        return f"atlas that was given is of {self._models}"
+
+    def require(self, models: Sequence[str]) -> None:
+        """Refuse to stand beside models none of which is in the atlas.
+
+        >>> AtlasOfHeads("out", {"tiny": {}}).require(["another"])
+        Traceback (most recent call last):
+            ...
+        attlas.errors.StoreError: out: this atlas is of tiny, not of another; give one of the model that is shown
+        """
+        if not any(map(self.is_of, models)):
+            shown = " or ".join(dict.fromkeys(models))
+            raise StoreError(
+                f"{self.folder}: this atlas is of {self._models}, not of {shown}; give one of the model that is shown"
+            )
+
+    def beside(self, scene: Scene) -> Scene:
+        """A scene of one of its models, with what is said of each head.
+
+        >>> told = {Stream.ENCODER: {"1-2": "[CLS]: rests on [CLS]."}}
+        >>> AtlasOfHeads("out", {"tiny": told}).beside(Scene("tiny", (), ())).portraits == told
+        True
+        """
+        self.require([scene.model])
+        return scene.with_portraits(self.told[self._named(scene.model) or ""])
+
+    def _named(self, model: str) -> str | None:
+        return next((name for name in self.told if own_name(name) == own_name(model)), None)
+
+    @property
+    def _models(self) -> str:
+        return " and ".join(self.told) or "no model"
+
+
+Known = SurveyOfHeads | AtlasOfHeads
+
+
+def read_survey(folder: str | Path) -> SurveyOfHeads:
+    """What a survey's folder has of heads.
 
     >>> import tempfile
     >>> from attlas.store import Manifest
     >>> rows = {"stream": ["encoder"], "layer": [0], "head": [1], "measure": ["weight"], "quantity": ["sep"]}
     >>> survey = Result(Manifest("survey", model={"name": "tiny"}), {"heads": {**rows, "value": [0.5]}})
     >>> out = survey.save(Path(tempfile.mkdtemp()) / "out")
-    >>> survey_figures(out)["weight: [SEP]"][Stream.ENCODER].tolist()
+    >>> read_survey(out).figures["weight: [SEP]"][Stream.ENCODER].tolist()
     [[-1000000000.0, 0.5]]
     """
     with told_as_damage(folder):
-        return _figures(Result.open(folder), folder, scene)
+        result = Result.open(folder)
+        model = _model(result, folder)
+        shapes = _shapes(result.tables["heads"].select(["stream", "layer", "head"]).to_pylist())
+        told: dict[Stream, dict[str, str]] = {}
+        for row in result.tables["portraits"].to_pylist() if "portraits" in result.tables else ():
+            label = paper_label(row["layer"], row["head"])
+            told.setdefault(Stream(row["stream"]), {})[label] = str(row["sentence"])
+        return SurveyOfHeads(str(folder), model, shapes, _figures(result, shapes), told)
 
 
-def _figures(result: Result, folder: str | Path, scene: Scene | None) -> Figures:
-    model = _model(result, folder)
+def read_atlas(folder: str | Path) -> AtlasOfHeads:
+    """What an atlas's folder says of heads.
+
+    >>> import tempfile
+    >>> from attlas.store import Manifest
+    >>> tables = {"heads": {"model": ["tiny"]}, "models": {"model": ["tiny"]}}
+    >>> read_atlas(Result(Manifest("atlas"), tables).save(Path(tempfile.mkdtemp()) / "out")).told
+    {'tiny': {}}
+    """
+    with told_as_damage(folder):
+        result = Result.open(folder)
+        if result.manifest.study != "atlas":
+            raise StoreError(
+                f"{folder}: an atlas is needed, and it holds a result of the study {result.manifest.study!r}; give "
+                "the --out of attlas atlas"
+            )
+        tables = {
+            name: result.tables[name].to_pylist()
+            for name in ("models", "roles", "portraits")
+            if name in result.tables
+        }
+        titles = {row["role"]: row["title"] for row in tables.get("roles", [])}
+        heads: dict[str, dict[tuple[Stream, str], list[dict[str, Any]]]] = {}
+        for row in sorted(tables.get("portraits", []), key=lambda row: row["order"]):
+            place = Stream(row["stream"]), paper_label(row["layer"], row["head"])
+            heads.setdefault(row["model"], {}).setdefault(place, []).append(row)
+        told: dict[str, Portraits] = {}
+        for model in dict.fromkeys(row["model"] for row in tables.get("models", [])):
+            told[model] = {}
+            for (stream, label), sentences in heads.get(model, {}).items():
+                told[model].setdefault(stream, {})[label] = _portrait(sentences, titles)
+        return AtlasOfHeads(str(folder), told)
+
+
+def _figures(result: Result, shapes: dict[Stream, tuple[int, int]]) -> Figures:
     tables = result.tables
-    shapes = _shapes(tables["heads"].select(["stream", "layer", "head"]).to_pylist())
-    if scene is not None:
-        _require_match(scene, model, shapes, folder)
     figures: Figures = {}
     names = titles()
     columns = ["stream", "layer", "head", "measure", "quantity", "value"]
@@ -65,73 +228,7 @@ def _figures(result: Result, folder: str | Path, scene: Scene | None) -> Figures
     return figures
 
 
-def survey_portraits(folder: str | Path) -> dict[Stream, dict[str, str]]:
-    """What a survey says of each head in a sentence, by stream and label; nothing where it has no such table.
-
-    >>> import tempfile
-    >>> from attlas.store import Manifest
-    >>> place = {"stream": ["encoder"], "layer": [0], "head": [1]}
-    >>> told = Result(Manifest("survey"), {"portraits": {**place, "sentence": ["looks at [SEP]"]}})
-    >>> survey_portraits(told.save(Path(tempfile.mkdtemp()) / "out"))
-    {<Stream.ENCODER: 'encoder'>: {'1-2': 'looks at [SEP]'}}
-    """
-    with told_as_damage(folder):
-        result = Result.open(folder)
-        if "portraits" not in result.tables:
-            return {}
-        told: dict[Stream, dict[str, str]] = {}
-        for row in result.tables["portraits"].to_pylist():
-            label = paper_label(row["layer"], row["head"])
-            told.setdefault(Stream(row["stream"]), {})[label] = str(row["sentence"])
-        return told
-
-
-def atlas_portraits(folder: str | Path, scene: Scene) -> dict[Stream, dict[str, str]]:
-    """What an atlas says of each head of a scene's model: what it is called, and the strongest sentences.
-
-    >>> import tempfile
-    >>> from attlas.store import Manifest
-    >>> place = {"model": ["tiny"], "stream": ["encoder"], "layer": [0], "head": [1], "order": [0]}
-    >>> told = {**place, "role": ["cls"], "part": ["rests"], "sentence": ["rests on [CLS]"]}
-    >>> roles = {"role": ["cls"], "title": ["[CLS]"]}
-    >>> tables = {"heads": place, "models": {"model": ["tiny"]}, "roles": roles, "portraits": told}
-    >>> folder = Result(Manifest("atlas"), tables).save(Path(tempfile.mkdtemp()) / "out")
-    >>> atlas_portraits(folder, Scene("tiny", (), ()))
-    {<Stream.ENCODER: 'encoder'>: {'1-2': '[CLS]: rests on [CLS].'}}
-    """
-    with told_as_damage(folder):
-        result = Result.open(folder)
-        if result.manifest.study != "atlas":
-            raise StoreError(
-                f"{folder}: an atlas is needed, and it holds a result of the study {result.manifest.study!r}; give "
-                "the --out of attlas atlas"
-            )
-        tables = {
-            name: result.tables[name].to_pylist()
-            for name in ("models", "roles", "portraits")
-            if name in result.tables
-        }
-        names = list(dict.fromkeys(row["model"] for row in tables.get("models", [])))
-        model = next((name for name in names if own_name(name) == own_name(scene.model)), None)
-        if model is None:
-            raise StoreError(
-                f"{folder}: this atlas is of {' and '.join(names) or 'no model'}, not of {scene.model}; give one of "
-                "the model that is shown"
-            )
-        titles = {row["role"]: row["title"] for row in tables.get("roles", [])}
-        rows = sorted(
-            (row for row in tables.get("portraits", []) if row["model"] == model), key=lambda row: row["order"]
-        )
-        heads: dict[tuple[Stream, str], list[dict[str, Any]]] = {}
-        for row in rows:
-            heads.setdefault((Stream(row["stream"]), paper_label(row["layer"], row["head"])), []).append(row)
-        told: dict[Stream, dict[str, str]] = {}
-        for (stream, label), sentences in heads.items():
-            told.setdefault(stream, {})[label] = _portrait(sentences, titles)
-        return told
-
-
-def _portrait(rows: list[dict[str, Any]], titles: dict[str, str]) -> str:
+def _portrait(rows: list[dict[str, Any]], titles: Mapping[str, str]) -> str:
     """The sentences on a head as one text, after what it is called by the first of them that says what it does."""
     called = next((row for part in ("does", "rests") for row in rows if row["part"] == part), None)
     name = f"{titles.get(called['role'], called['role'])}: " if called else ""
@@ -172,19 +269,18 @@ def _put(figures: Figures, name: str, row: dict[str, Any], shapes: dict[Stream, 
     streams[stream][row["layer"], row["head"]] = value
 
 
-def _require_match(scene: Scene, model: str, shapes: dict[Stream, tuple[int, int]], folder: str | Path) -> None:
-    """Refuse a survey of another model than the scene's."""
-    advice = "give the survey of the model that is shown"
-    if own_name(model) != own_name(scene.model):
-        raise StoreError(f"{folder}: this survey is of {model or 'a nameless model'}, not of {scene.model}; {advice}")
+def _require_heads(scene: Scene, shapes: Mapping[Stream, tuple[int, int]], folder: str) -> None:
+    """Refuse a survey of other heads than the scene's."""
     shared = [strand for strand in scene.strands if strand.stream in shapes]
     if scene.strands and not shared:
         shown, there = (" and ".join(map(str, names)) for names in ([s.stream for s in scene.strands], shapes))
-        raise StoreError(f"{folder}: this survey is of {there or 'no'} heads, and {shown} heads are shown; {advice}")
+        raise StoreError(
+            f"{folder}: this survey is of {there or 'no'} heads, and {shown} heads are shown; {_OF_SHOWN}"
+        )
     for strand in shared:
         layers, heads = shapes[strand.stream]
         if max(strand.layers) >= layers or max(strand.heads) >= heads:
             raise StoreError(
                 f"{folder}: this survey has {layers} layers of {heads} {strand.stream} heads, and the scene shows "
-                f"layer {max(strand.layers) + 1} and head {max(strand.heads) + 1}; {advice}"
+                f"layer {max(strand.layers) + 1} and head {max(strand.heads) + 1}; {_OF_SHOWN}"
             )

@@ -244,6 +244,7 @@ def _reckoned(strand: Strand, place: Callable[[Array, str], dict[str, Any]]) -> 
     assert strand.seen is not None
     assert strand.coarse is not None
     assert strand.received is not None
+    assert strand.links is not None
     return {
         "query_vectors": place(strand.query_vectors, "f16"),
         "key_vectors": place(_ungrouped(strand.key_vectors), "f16"),
@@ -253,7 +254,8 @@ def _reckoned(strand: Strand, place: Callable[[Array, str], dict[str, Any]]) -> 
         "coarse": place(strand.coarse, "u8"),
         "received": place(strand.received[:, :, None], "f32"),
         "adjusted": False,
-        **({"first": strand.first} if strand.first else {}),
+        "links": strand.links.tolist(),
+        **({"looked": [list(span) for span in strand.looked]} if strand.looked else {}),
         **({"blocks": list(strand.blocks)} if strand.blocks else {}),
     }
 

@@ -78,7 +78,9 @@ class Strand:
     A text too long for its weights has none (their last two axes are empty): rows are reckoned from queries, keys and
     ``sums``, the log-sum-exps (layer, head, query), within what each query has ``seen``, an interval of keys (layer,
     start and stop, query). ``coarse`` is a picture of the whole, each dot the largest of its cells, and ``received``
-    what each key gets on average (layer, head, key); queries before ``first`` were not looked from.
+    what each key gets on average (layer, head, key); ``links`` are the query, the key and the weight of each head's
+    strongest (layer, head, 3). Where only some queries were ``looked`` from, spans of the text
+    say which; queries, sums and what is seen are those of these alone, and ``coarse`` is a picture of their rows.
 
     >>> reading = Sequence(("a",), (0,), (0,), ("a",))
     >>> Strand(Stream.ENCODER, reading, reading, np.ones((2, 3, 1, 1), np.float32)).heads
@@ -103,7 +105,8 @@ class Strand:
     seen: NDArray[np.int32] | None = None
     coarse: Array | None = None
     received: Array | None = None
-    first: int = 0
+    links: NDArray[np.float64] | None = None
+    looked: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
         if self.weights.ndim != 4:
@@ -132,8 +135,20 @@ class Strand:
         absent: list[list[bool]] = [[bool(head.any()) for head in layer] for layer in first]
         return tuple(tuple(head for head, none in zip(self.heads, row, strict=True) if not none) for row in absent)
 
+    @property
+    def asked(self) -> NDArray[np.intp]:
+        """The queries that were looked from, by their places in the text.
+
+        >>> reading = Sequence(("a", "b"), (0, 1), (0, 0), ("a", "b"))
+        >>> Strand(Stream.ENCODER, reading, reading, np.ones((1, 1, 2, 2), np.float32)).asked.tolist()
+        [0, 1]
+        """
+        spans = self.looked or ((0, self.queries.length),)
+        return np.concatenate([np.arange(start, stop, dtype=np.intp) for start, stop in spans])
+
     def rows(self, layer: int, head: int, queries: NDArray[np.integer]) -> Array:
-        """The weights of some queries of the head at a place, (query, key), whether they are there or reckoned.
+        """The weights of some queries of the head at a place, (query, key), whether they are there or reckoned; those
+        of queries that were not looked from are nothing.
 
         >>> reading = Sequence(("a",), (0,), (0,), ("a",))
         >>> strand = Strand(Stream.ENCODER, reading, reading, np.ones((1, 1, 1, 1), np.float32))
@@ -146,10 +161,12 @@ class Strand:
         assert self.query_vectors is not None
         assert self.key_vectors is not None
         assert self.seen is not None
+        asked = self.asked
+        kept = np.minimum(np.searchsorted(asked, queries), len(asked) - 1)
         query, key = (part[layer, head].astype(np.float32) for part in (self.query_vectors, self.key_vectors))
-        scores = query[queries] @ key.T * self.scaling[layer] - self.sums[layer, head][queries, None]
-        at, (start, stop) = np.arange(len(key)), self.seen[layer][:, queries]
-        seen = (at >= start[:, None]) & (at < stop[:, None])
+        scores = query[kept] @ key.T * self.scaling[layer] - self.sums[layer, head][kept, None]
+        at, (start, stop) = np.arange(len(key)), self.seen[layer][:, kept]
+        seen = (at >= start[:, None]) & (at < stop[:, None]) & (asked[kept] == queries)[:, None]
         made: Array = np.where(seen, np.exp(np.where(seen, scores, 0)), 0).astype(np.float32)
         return made
 

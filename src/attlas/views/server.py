@@ -39,6 +39,7 @@ from attlas.corpora.limits import in_force
 from attlas.errors import AttlasError, PlanError, TextError
 from attlas.views.app import app_page
 from attlas.views.card import Card
+from attlas.views.figures import Known
 from attlas.views.payload import EXACT_CELLS, Payload, pack
 from attlas.views.publishing import as_pdf
 from attlas.views.question import MOST_WRITTEN, Question
@@ -70,8 +71,9 @@ class Server:
 
     ``models`` are offered by name, the first one as the default; any other name can be typed. Scenes of more than
     ``exact_cells`` numbers are sent rounded, and their rows exactly where somebody points at them. A ``card`` is
-    shown beside the scenes of its model. ``writing`` is what a model writes while it writes, ``room`` says what a
-    look will take before it is taken, ``sizes`` how large models are.
+    shown beside the scenes of its model, and what is ``known`` of heads beside those of its models. ``writing`` is
+    what a model writes while it writes, ``room`` says what a look will take before it is taken, ``sizes`` how large
+    models are.
 
     >>> server = Server(lambda question: Scene(question.model, (question.text,), ()), ["a model"])
     >>> server.address.startswith("http://127.0.0.1:"), "?token=" in server.address
@@ -87,6 +89,7 @@ class Server:
         port: int = 0,
         exact_cells: int = EXACT_CELLS,
         card: Card | None = None,
+        known: Sequence[Known] = (),
         writing: Writing | None = None,
         room: Callable[[Question], str] | None = None,
         sizes: Mapping[str, str] | None = None,
@@ -94,7 +97,9 @@ class Server:
         self.token, self.pass_word = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         self._socket = _listen(port)
         self.port: int = self._socket.getsockname()[1]
-        self.desk = _Desk(look, models, exact_cells, card, writing or Writing(), room, dict(sizes or {}))
+        self.desk = _Desk(
+            look, models, exact_cells, card, tuple(known), writing or Writing(), room, dict(sizes or {})
+        )
         self.app = _Gate(_routes(self.desk), self.token, self.pass_word, self.port)
         self._running: Any = None
         self._stopped = False
@@ -177,10 +182,10 @@ class _Desk:
 
     def __init__(
         self, look: Callable[[Question], Scene], models: Sequence[str], exact_cells: int, card: Card | None,
-        writing: Writing, room: Callable[[Question], str] | None, sizes: dict[str, str],
+        known: Sequence[Known], writing: Writing, room: Callable[[Question], str] | None, sizes: dict[str, str],
     ) -> None:  # fmt: skip
         self._look, self._models, self._exact_cells, self._card = look, tuple(models), exact_cells, card
-        self._writing, self._room, self._sizes = writing, room, sizes
+        self._known, self._writing, self._room, self._sizes = tuple(known), writing, room, sizes
         self._answers: dict[str, Payload] = {}
         self._turns = ThreadPoolExecutor(1, "look")  # of one thread, so that nobody looks while another does
         self._awaited: set[asyncio.Future[Payload]] = set()
@@ -279,11 +284,18 @@ class _Desk:
         self.looking = True
         try:
             scenes = [self._asked(question) for question in asked]
+            apart = []  # what is of other models than those that are shown
+            for known in self._known:
+                named = [known.is_of(scene.model) for scene in scenes]
+                scenes = [known.beside(scene) if ours else scene for scene, ours in zip(scenes, named, strict=True)]
+                apart += [] if any(named) else [known.said]
             card = self._card
-            if card is None or any(card.is_of(scene.model) for scene in scenes):
-                return pack(scenes, exact_cells=self._exact_cells, card=card)
-            payload = pack(scenes, exact_cells=self._exact_cells)
-            payload.header["no_card"] = f"The card that was given is of {card.model}, not of what is shown."
+            if card is not None and not any(card.is_of(scene.model) for scene in scenes):
+                apart.append(f"card that was given is of {card.model}")
+                card = None
+            payload = pack(scenes, exact_cells=self._exact_cells, card=card)
+            if apart:
+                payload.header["apart"] = [f"The {what}, not of what is shown." for what in apart]
             return payload
         finally:
             self.looking = False

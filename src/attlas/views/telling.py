@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attlas.ids import Stream
-from attlas.views.scene import Array, Scene, Sequence, Strand
+from attlas.views.scene import Scene, Sequence, Strand
 
 SAMPLE = 64  # queries of which a head is judged
 FEWEST = 3  # keys that a query must see to be asked
@@ -52,34 +52,29 @@ def surplus(strand: Strand) -> NDArray[np.floating]:
     [[0.0]]
     """
     queries, keys = _real(strand.queries), _real(strand.keys)
-    rows = np.flatnonzero(queries)
-    rows = rows[rows >= strand.first]
+    rows = strand.asked[queries[strand.asked]]
     rows = rows[np.unique(np.linspace(0, len(rows) - 1, min(SAMPLE, len(rows))).astype(int))] if len(rows) else rows
+    shape = (len(strand.layers), len(strand.heads))
     if not len(rows) or not keys.any():
-        return np.zeros(strand.weights.shape[:2])
-    weights = np.nan_to_num(_sampled(strand, rows))
+        return np.zeros(shape)
     seen = np.ones((len(rows), len(keys)), bool)
     if strand.stream is Stream.DECODER:
         seen = np.arange(len(keys)) <= rows[:, None]
     counted = seen & keys
     if strand.stream is not Stream.CROSS:
         counted &= np.abs(np.arange(len(keys)) - rows[:, None]) > 1
-    even = 1 / np.maximum(1, seen.sum(1))
-    usual = (weights * seen).sum(2) / np.maximum(1, seen.sum(0))
-    chance = np.maximum(even[:, None], usual[:, :, None, :])
-    beyond = np.where(counted, np.maximum(0, weights - TIMES * chance), 0).sum(-1)
-    asked = seen.sum(1) >= FEWEST
-    found: NDArray[np.floating] = beyond[:, :, asked].mean(-1) if asked.any() else np.zeros(weights.shape[:2])
+    readers = seen.sum(1)
+    asked = readers >= FEWEST
+    if not asked.any():
+        return np.zeros(shape)
+    even = 1 / np.maximum(1, readers)
+    found = np.zeros(shape)
+    for layer, head in np.ndindex(shape):
+        weights = np.nan_to_num(strand.rows(layer, head, rows))
+        usual = (weights * seen).sum(0) / np.maximum(1, seen.sum(0))
+        beyond = np.where(counted, np.maximum(0, weights - TIMES * np.maximum(even[:, None], usual)), 0).sum(1)
+        found[layer, head] = beyond[asked].mean()
     return found
-
-
-def _sampled(strand: Strand, rows: NDArray[np.intp]) -> Array:
-    """The weights of some queries of all heads, (layer, head, query, key)."""
-    if strand.sums is None:
-        found: Array = strand.weights[:, :, rows]
-        return found
-    layers, heads = range(len(strand.layers)), range(len(strand.heads))
-    return np.stack([np.stack([strand.rows(layer, head, rows) for head in heads]) for layer in layers])
 
 
 def _real(text: Sequence) -> NDArray[np.bool_]:

@@ -45,7 +45,8 @@ export const headView = {
     };
     const centre = Math.max(0, rowOf(panel.queries, state.query));
     const queries = span(panel.queries, centre);
-    const keys = span(panel.keys, state.key === null ? centre : Math.max(0, rowOf(panel.keys, state.key)));
+    const facing = panel.queries[centre]?.place ?? centre; // of some rows of a text the keys that lie around the first
+    const keys = span(panel.keys, state.key === null ? facing : Math.max(0, rowOf(panel.keys, state.key)));
     const most = narrow ? SQUEEZED : Infinity;
     const widest = (labels, [from, to]) =>
       Math.min(most, labels.slice(from, to).reduce((found, label) => Math.max(found, surface.measure(label.short, `600 ${font}`)), 30));

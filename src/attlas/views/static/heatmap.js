@@ -1,7 +1,7 @@
 // Where the parts of the matrix view are, and how they look: the map itself with words or positions on both sides, a small
 // map of the whole with the part that is shown framed, and the meaning of the colours.
 
-import { written, briefly } from "./numbers.js";
+import { briefly } from "./numbers.js";
 import { legible, shade } from "./palette.js";
 import { boxOf, isWhole } from "./box.js";
 import { fitted } from "./surface.js";
@@ -32,8 +32,9 @@ export function heatmapLayout(data, state, room, surface, colours) {
   const tight = across < margins[1] + 8; // words stand aslant where there is no room for them side by side
   const turned = tight && across < (margins[1] + 8) * (box[2] - box[0]);
   const overhang = tight ? Math.round(margins[1] * Math.cos(TURN)) + 4 : 4;
-  const top = Math.max(30, tight ? Math.round(margins[1] * Math.sin(TURN)) + 18 : 0);
   const width = Math.max(120, room.width - left - (aside ? Math.max(SIDE + 26, overhang) : overhang));
+  const { words } = stepOf(width / columns / (box[2] - box[0]));
+  const top = Math.max(30, tight && words ? Math.round(margins[1] * Math.sin(TURN)) + 18 : 0); // positions need little room
   const roomy = rows <= SCROLLED ? (WORDS + 1) * rows : 0; // a page may be scrolled to see every word
   const free = Math.max(160, room.height - top - (aside ? 6 : 130), narrow ? 0.8 * width : 0);
   const map = { x: left, y: top, width: Math.round(width), height: Math.round(state.tall ? free : Math.max(free, roomy, width / FLATTEST)) };
@@ -43,7 +44,7 @@ export function heatmapLayout(data, state, room, surface, colours) {
   const minimap = { x, y: aside ? y + 84 : y, width: Math.max(8, Math.round(columns * scale)), height: Math.max(8, Math.round(rows * scale)) };
   const legend = { x: aside ? x : x + 146, y };
   return {
-    data, margins, turned, map, minimap, legend, box, rows, columns,
+    data, margins, turned: turned && words, map, minimap, legend, box, rows, columns,
     cellWidth: map.width / columns / (box[2] - box[0]),
     cellHeight: map.height / rows / (box[3] - box[1]),
     width: Math.max(map.x + map.width + (aside ? 26 + SIDE : overhang), legend.x + SIDE),
@@ -151,14 +152,14 @@ function drawLabels(surface, geometry, focus, colours) {
     const y = placeOf(geometry, row + 0.5, 0).y;
     if (y < map.y - 1 || y > map.y + map.height + 1) return;
     if (!words) {
-      surface.text(position(row), map.x - 7, y, { font: `11px ${colours.sans}`, align: "right", fill: colours.soft });
+      surface.text(position(panel.queries[row].place ?? row), map.x - 7, y, { font: `11px ${colours.sans}`, align: "right", fill: colours.soft });
       return;
     }
     const { text, ...style } = word(panel.queries[row], `${size(cellHeight)}px ${colours.sans}`, margins[0], active);
     surface.text(text, map.x - 7, y, { ...style, align: "right" });
   };
   const writeColumn = (column, words, active) => {
-    const x = placeOf(geometry, 0, column + 0.5).x;
+    const { x } = placeOf(geometry, 0, column + 0.5);
     if (x < map.x - 1 || x > map.x + map.width + 1) return;
     if (!words) {
       surface.text(position(column), x, map.y - 10, { font: `11px ${colours.sans}`, align: "center", fill: colours.soft });
@@ -166,19 +167,23 @@ function drawLabels(surface, geometry, focus, colours) {
     }
     const { text, ...style } = word(panel.keys[column], `${size(cellWidth)}px ${colours.sans}`, margins[1], active);
     if (turned) surface.text(text, x + 1, map.y - 7, { ...style, turn: -TURN });
-    else surface.text(text, x, map.y - 11, { ...style, align: "center" });
+    else {
+      const half = surface.measure(text, style.font) / 2;
+      surface.text(text, Math.min(x, surface.width - half - 2), map.y - 11, { ...style, align: "center" });
+    }
   };
 
-  const side = (labels, from, to, cell, active, write) => {
+  const side = (labels, from, to, cell, active, write, apart = 30) => {
     const { step, words } = stepOf(cell);
     const first = words ? Math.ceil(Math.max(0, from - 0.5) / step) * step : Math.ceil((Math.floor(from) + 1) / step) * step - 1;
     for (let row = first; row < Math.min(labels.length, to + 0.5); row += step) {
-      if (active === null || Math.abs(row - active) * cell >= (words ? WORDS : 30) || row === active) write(row, words, words && row === active);
+      if (active === null || Math.abs(row - active) * cell >= (words ? WORDS : apart) || row === active) write(row, words, words && row === active);
     }
     if (active !== null && !(words && active % step === 0)) write(active, true, true);
   };
   side(panel.queries, box[1] * rows, box[3] * rows, cellHeight, focus.query, writeRow);
-  side(panel.keys, box[0] * columns, box[2] * columns, cellWidth, focus.key, writeColumn);
+  const beside = focus.key === null ? 0 : surface.measure(panel.keys[focus.key].short, `600 13px ${colours.sans}`) / 2 + 30; // of a word among positions
+  side(panel.keys, box[0] * columns, box[2] * columns, cellWidth, focus.key, writeColumn, beside);
   surface.text("query ↓", 2, map.y - 24, { font: `11px ${colours.sans}`, fill: colours.soft });
   surface.text("key →", 2, map.y - 10, { font: `11px ${colours.sans}`, fill: colours.soft });
 }
@@ -224,9 +229,10 @@ function drawLegend(surface, geometry, colours) {
   const font = `11px ${colours.sans}`;
   const more = pyramid.largest > pyramid.top * 1.0001 ? "≥" : "";
   const write = (text, at, align) => surface.text(text, x + at, y + 21, { font, align, fill: colours.soft });
-  write(panel.signed ? (more ? "≤" : "") + written(-pyramid.top) : "0", 0, "left");
-  write(panel.signed ? "0" : written(pyramid.top / 4), width / 2, "center");
-  write(more + written(pyramid.top), width, "right");
+  write(panel.signed ? (more ? "≤" : "") + briefly(-pyramid.top) : "0", 0, "left");
+  const [middle, last] = [panel.signed ? "0" : briefly(pyramid.top / 4), more + briefly(pyramid.top)];
+  if (surface.measure(middle, font) / 2 + surface.measure(last, font) < width / 2 - 4) write(middle, width / 2, "center");
+  write(last, width, "right");
   surface.text("square-root scale", x, y + 37, { font, fill: colours.faint });
   if (!data.limits) return;
   surface.rect(x, y + 50, 14, 10, masked(colours));

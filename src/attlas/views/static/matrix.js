@@ -220,8 +220,7 @@ async function fillCoarse(data, layer, again) {
   const { panel, heads } = data;
   if (!heads.length) return;
   const [grid, source] = await Promise.all([panel.picture(layer, heads[0]), panel.source(layer, heads[0])]);
-  const limits = data.limits && Int32Array.from({ length: grid.rows }, (_, row) => row + 1);
-  const pyramid = PYRAMIDS.get(grid.data) ?? await pyramidOf(grid, limits, false, breather(unwanted(again)));
+  const pyramid = PYRAMIDS.get(grid.data) ?? await pyramidOf(grid, grid.limits, false, breather(unwanted(again)));
   if (!pyramid) return;
   PYRAMIDS.set(grid.data, pyramid);
   Object.assign(data, { grid, source, pyramid });

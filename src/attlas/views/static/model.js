@@ -269,7 +269,8 @@ function enlarge({ open, panel }, width, height, surface, colours) {
   const labelled = Math.min(...room(sides)) >= LABELLED;
   const [left, top] = labelled ? sides : [8, title];
   const [cellWidth, fitting] = room([left, top]);
-  const cellHeight = Math.min(Math.max(fitting, labelled ? LABELLED : 40 / rows), 1.2 * cellWidth);
+  const square = open.grid.coarse ? Infinity : 1.2 * cellWidth; // a picture of some rows of a long text may be as high as there is room
+  const cellHeight = Math.min(Math.max(fitting, labelled ? LABELLED : 40 / rows), square);
   return {
     left, top, labelled, cellWidth, cellHeight, font: `${Math.max(11, Math.min(13, Math.floor(cellHeight * 0.8)))}px ${colours.sans}`,
     width: left + columns * cellWidth + 8, height: top + rows * cellHeight + 8,
@@ -346,14 +347,15 @@ function drawEnlarged(surface, { data, enlarged, over }, focus, colours) {
     const fill = marked ? colours.ink : label.special ? colours.faint : colours.soft;
     surface.text(labelText(label), at, down, { ...options, fill, font: marked ? `600 ${font}` : font });
   };
-  const across = (column) => x + left + column * cellWidth;
-  const down = (row) => y + top + row * cellHeight;
+  const [tall, wide] = [cellHeight / (open.grid.coarse?.[0] ?? 1), cellWidth / (open.grid.coarse?.[1] ?? 1)]; // of a word, where a dot stands for several
+  const across = (column) => x + left + column * wide;
+  const down = (row) => y + top + row * tall;
   if (labelled) {
     panel.queries.forEach((label, row) => word(label, x + left - 6, down(row + 0.5), row === focus.query, { align: "right" }));
     panel.keys.forEach((label, key) => word(label, across(key + 0.5), y + top - 6, key === focus.key, { turn: -Math.PI / 2 }));
   }
-  if (focus.query !== null) surface.frame(x + left, down(focus.query), width, Math.max(1, cellHeight), colours.accent);
-  if (focus.key !== null) surface.frame(across(focus.key), y + top, Math.max(1, cellWidth), height, colours.accent);
+  if (focus.query !== null) surface.frame(x + left, down(focus.query), width, Math.max(1, tall), colours.accent);
+  if (focus.key !== null) surface.frame(across(focus.key), y + top, Math.max(1, wide), height, colours.accent);
 }
 
 /** Where the cross stands that closes the enlarged head. */
@@ -363,8 +365,10 @@ function closing({ x, y, width }) {
 
 function describe({ panel, work, open, order, sorted }, state, { layer, head }) {
   const label = mapName(panel.strand, layer, head);
-  const found = (open && isAt(open, { layer, head }) ? open : work.made.get(nameOf({ layer, head })))?.strongest;
-  if (!found) return `${label}: not unpacked yet`;
+  const made = open && isAt(open, { layer, head }) ? open : work.made.get(nameOf({ layer, head }));
+  if (!made) return `${label}: not unpacked yet`;
+  const found = made.strongest;
+  if (!found) return label;
   const { query, key, value, exact } = found;
   const link = `${panel.queries[query].short} → ${panel.keys[key].short} ${written(value, exact)}`;
   const place = sorted ? order.find((each) => isAt(each, { layer, head })) : null;

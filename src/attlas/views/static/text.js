@@ -19,6 +19,7 @@ const STEP_BACK = 3; // lines that stay in sight above a word that is sought
 export const textView = {
   resizable: true,
   scrolls: true,
+  wholeText: true,
 
   controls(group) {
     return [
@@ -28,11 +29,6 @@ export const textView = {
   },
 
   named: (data) => data.name,
-
-  note([panel]) {
-    const { first, queries } = panel?.strand ?? {};
-    return first ? `Only the last ${(queries.pieces.length - first).toLocaleString("en")} pieces were looked from; the others attend to nothing here.` : null;
-  },
 
   async load(panel, state, again) {
     const layers = state.over === "layers" ? panel.layers : [state.layer];
@@ -64,7 +60,8 @@ export const textView = {
     const seen = Math.min(Math.floor(height / flow.step) * flow.step, flow.height); // whole lines
     const place = { words: aside.words, ...(aside.beside ? { x: width + 28, y: 0, width: aside.width } : { x: 0, y: seen + 16, width: room.width }) };
     const whole = aside.beside ? Math.max(seen, aside.height) : seen + 16 + aside.height;
-    return { data, flow, seen, aside: place, top: 0, width: room.width, height: whole, total: flow.height - seen };
+    const begin = beginOf(data, state, flow, seen);
+    return { data, flow, seen, begin, aside: place, top: 0, width: room.width, height: whole, total: flow.height - seen };
   },
 
   draw(surface, geometry, state, focus, colours) {
@@ -91,6 +88,7 @@ export const textView = {
           const fill = share > 0.04 ? legible(colours.sequential, share) : label.special ? colours.soft : colours.ink;
           surface.text(text, x, at + flow.step / 2, { font: flow.font, fill });
           if (side !== "key" && picked.has(row)) surface.rect(x - 1, at + flow.step - 4, width + 2, 3, colours.negative);
+          if (data.panel.strand.looked && data.panel.chosen(row)) surface.rect(x, at + flow.step - 3, width, 1.5, colours.accent, 0.7);
           const chance = side === "key" ? null : writtenWith(data, label.pieces[0]);
           if (chance !== null) surface.rect(x, at + flow.step - 3, width, 2, colours.positive, 0.15 + 0.85 * chance);
           const pointed = side === "key" ? focus.key === row : focus.query === row;
@@ -139,6 +137,7 @@ export const textView = {
     const shown = shownOf(data, state, focus);
     if (data.problem) return `These numbers could not be read: ${data.problem}`;
     if (!shown.of.length) return data.ready ? "" : "Queries and keys are being unpacked.";
+    if (shown.silent) return `${shown.said}.`;
     const found = shown.ranked(6).map(({ label, value }) => `${label.short} ${written(value, shown.exact)}`).join(" · ");
     return `${shown.said} ${found} (${data.name})`;
   },
@@ -150,6 +149,13 @@ export const textView = {
     return { caption: `${shown.said}: ${data.panel.title}`, columns: ["word", data.panel.signed ? "difference" : data.panel.measure], rows };
   },
 };
+
+/** How far down a text opens: at the chosen word, else at the first that was looked from, where these cannot be seen at once. */
+function beginOf({ panel }, state, flow, seen) {
+  const row = rowOf(panel.queries, state.query ?? panel.strand.looked?.[0][0] ?? null);
+  const y = row < 0 ? 0 : flow.placeOf(row);
+  return y + flow.step > seen ? y - STEP_BACK * flow.step : 0;
+}
 
 /** What is shaded: { values, of, said, side, exact, ranked }, of what is pointed at, else of what is kept, else of all words. */
 export function shownOf(data, state, focus) {
@@ -164,12 +170,13 @@ export function shownOf(data, state, focus) {
   const labels = back ? panel.queries : panel.keys;
   const words = of.map((row) => (two && back ? panel.keys : panel.queries)[row].short);
   const subject = words.length > 3 ? `${words.length} words` : words.join(" + ");
+  const silent = of.length > 0 && !back && Boolean(panel.strand.looked) && !of.some((row) => panel.chosen(row));
   const shown = {
-    values, of, back, exact: sources.every((source) => source.exact(back, of)), side: two ? (back ? "query" : "key") : "both", pointed,
-    said: !of.length ? "Words receive, on average," : back ? `${subject} is attended to by` : `${subject} attends to`,
+    values, of, back, silent, exact: sources.every((source) => source.exact(back, of)), side: two ? (back ? "query" : "key") : "both", pointed,
+    said: !of.length ? "Words receive, on average," : silent ? `${subject} was not looked from` : back ? `${subject} is attended to by` : `${subject} attends to`,
     order: null,
     ranked(most) {
-      this.order ??= strongestOf(values);
+      this.order ??= silent ? [] : strongestOf(values);
       return this.order.slice(0, most).map((row) => ({ label: labels[row], value: values[row], row }));
     },
   };

@@ -136,10 +136,11 @@ export function dots(length) {
 }
 
 /** The strongest link of a grid; where attention is causal the first query, which sees only itself, does not count. */
-export function strongest({ data, rows, columns, exactRow, coarse = 1 }, causal) {
+export function strongest({ data, rows, columns, exactRow, link }, causal) {
+  if (link !== undefined) return link;
   if (!data.length) return null;
   let best = causal && rows > 1 ? columns : 0;
   for (let at = best + 1; at < data.length; at += 1) if (Math.abs(data[at]) > Math.abs(data[best])) best = at;
   const query = Math.floor(best / columns);
-  return { query: Math.floor(query * coarse), key: Math.floor((best % columns) * coarse), value: data[best], exact: exactRow(query) };
+  return { query, key: best % columns, value: data[best], exact: exactRow(query) };
 }

@@ -23,6 +23,7 @@ import { figureDialog } from "./figure.js";
 import { captionOf, pairing } from "./caption.js";
 import { cardLines, cardPanel, wrapped } from "./card.js";
 import { VIEWS } from "./views.js";
+import { lookedAt } from "./reckoned.js";
 
 const OF_JOINT = VIEWS.filter((view) => !view.ofOneHead); // heads taken together have no queries and keys of their own
 const TOO_LONG = 160; // pieces a side beyond which lines are no longer told apart
@@ -151,7 +152,7 @@ export function mount(root, props, connection) {
     if (focusedOn) parts.controls.querySelector(focusedOn)?.focus();
     const help = (shown[0]?.strand.joint && view().jointHelp) || view().help;
     parts.hint.textContent = help;
-    const notes = [moved, whyHere(), pairing(header, shown[0], state), portrait(shown[0]), view().note?.(shown, state), header.no_card].filter(Boolean);
+    const notes = [moved, whyHere(), onlyThese(shown[0]), pairing(header, shown[0], state), portrait(shown[0]), view().note?.(shown, state), ...(header.apart ?? [])].filter(Boolean);
     parts.notice.replaceChildren(...notes.map((note) => element("span", {}, note)));
   }
 
@@ -166,6 +167,13 @@ export function mount(root, props, connection) {
     const { start } = header;
     if (!asOpened()) return null;
     return `Opened at head ${paperLabel(start.layer, start.head)}, which has the most to show on this text: weight beyond an even share and beyond what a word gets anyway.`;
+  }
+
+  /** Which pieces were looked from, where not all were. */
+  function onlyThese(panel) {
+    if (!panel?.strand.looked) return null;
+    const count = panel.strand.queries.pieces.length.toLocaleString("en");
+    return `Looked from ${lookedAt(panel.strand)} of ${count} alone${view().wholeText ? ", which are underlined; the others attend to nothing here" : ""}.`;
   }
 
   /** What is known of the one head that is shown. */
@@ -197,7 +205,7 @@ export function mount(root, props, connection) {
     latest += 1;
     loading = true;
     const ticket = latest;
-    const shown = panels.map((panel) => ({ panel, reason: reasonAgainst(panel, state, view()) }));
+    const shown = panels.map((each) => (view().wholeText && each.running) || each).map((panel) => ({ panel, reason: reasonAgainst(panel, state, view()) }));
     let loaded;
     try {
       loaded = await Promise.all(shown.map(({ panel, reason }) => (reason ? null : view().load(panel, state, relay(ticket)))));
@@ -255,10 +263,13 @@ export function mount(root, props, connection) {
   }
 
   /** Make the part of the page that scrolls as high as what can be seen, and what scrolls in it as high as all there is. */
-  function fitScroller({ scroller, geometry }) {
+  function fitScroller(figure) {
+    const { scroller, geometry } = figure;
     scroller.style.height = `${geometry.height}px`;
     scroller.firstChild.style.height = `${geometry.height + Math.max(0, geometry.total)}px`;
     geometry.scrollTo = (top) => { scroller.scrollTop = top; };
+    if (!figure.begun && geometry.begin) scroller.scrollTop = geometry.begin;
+    figure.begun = true;
   }
 
   /** What a figure shows as chosen: what is pointed at, else what is kept, as far as the figure has it. */
