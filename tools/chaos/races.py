@@ -27,6 +27,7 @@ from tools.chaos.watch import Call, Watch
 HELD = re.compile(r"another run works here \((?:process (\d+) on this machine|it has not said who it is yet)")
 HOLDS = re.compile(r"it holds (?:a \w+ result|the checkpoint) of another plan")  # true as soon as there is one
 TRIES = 5  # of two processes that meet
+OTHER = {"keywords": ("--top", "2")}  # what makes another plan of a run, where it is not another seed
 KINDS = ("same plan", "other plan", "resumed meanwhile", "reported meanwhile", "two take over")
 
 
@@ -75,7 +76,7 @@ def _once(place: Place, alone: Alone, kind: str, draw: random.Random, wait: floa
     asked = [*alone.arguments, "--out", str(out)]
     others = [asked] * draw.randint(1, 2)
     if kind == "other plan":
-        others = [[*asked, "--seed", "1"]]
+        others = [[*asked, *OTHER.get(name, ("--seed", "1"))]]
     elif kind == "resumed meanwhile":
         others = [[*asked, "--resume"]]
     elif kind == "reported meanwhile":
