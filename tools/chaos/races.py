@@ -62,17 +62,17 @@ class _Runner:
 
 
 def _raced(place: Place, name: str, kind: str, draw: random.Random) -> Came:
-    alone, came, wait = place.left_alone(name), Came(kind), 0.3
+    came, wait = Came(kind), 0.3
     for _ in range(TRIES):
-        came = _once(place, alone, kind, draw, wait)
+        came = _once(place, name, kind, draw, wait)
         if came.wrong or came.note not in ("one after the other", "it had ended before it was killed"):
             break
         wait /= 3
     return came
 
 
-def _once(place: Place, alone: Alone, kind: str, draw: random.Random, wait: float) -> Came:
-    out = place.free("raced")
+def _once(place: Place, name: str, kind: str, draw: random.Random, wait: float) -> Came:
+    alone, out = place.left_alone(name), place.free("raced")
     asked = [*alone.arguments, "--out", str(out)]
     others = [asked] * draw.randint(1, 2)
     if kind == "other plan":

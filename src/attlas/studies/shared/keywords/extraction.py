@@ -35,8 +35,8 @@ def extract(
     budget: int | None = None,
     start: int = 0,
 ) -> Iterator[Extracted]:
-    """Key phrases of documents, one after the other, from the one of number ``start`` on; ``top`` is the most that are
-    kept of each.
+    """Key phrases of documents, one after the other, from the one of number ``start`` on; ``top`` is the most that
+    are kept of each.
 
     >>> from attlas.capture import load
     >>> text = "Alan Turing put forward the imitation game as a test of whether machines can think."

@@ -141,9 +141,9 @@ def weigh(
     subject: Subject, documents: Iterable[Document], choice: Choice, *, max_pieces: int | None = None,
     budget: int | None = None, start: int = 0,
 ) -> Iterator[Weighed]:  # fmt: skip
-    """Documents with the weights of their words, in their order, from the one of number ``start`` on, to the bits that
-    they have when all are weighed. ``budget`` is how many pieces go through the model together, with padding; what
-    suits the device if left out."""
+    """Documents with the weights of their words, in their order, from the one of number ``start`` on, to the bits
+    that they have when all are weighed. ``budget`` is how many pieces go through the model together, with padding;
+    what suits the device if left out."""
     most, before = budget or usual_budget(subject), 0
     for some in _together(documents):
         done = min(max(start - before, 0), len(some))
