@@ -125,7 +125,13 @@ def test_it_goes_on_where_it_was_killed(
     assert Result.open(out).rows("examples") == Result.open(whole).rows("examples")
     ran.clear()
     (out / ".tryingabc.new").touch()  # as a kill leaves it that comes very early
+    examples = out / "bert" / "examples"
+    there = sorted(examples.iterdir())
+    (examples / ".saved").mkdir()
+    for path in there:  # and one between two of the last steps of saving
+        path.rename(examples / ".saved" / path.name)
     again = attlas(capfd, *line, "--resume", "--json")
+    assert sorted(examples.iterdir()) == there
     assert not list(out.glob(".trying*"))
     assert (again.status, ran) == (0, [])
     told = json.loads(again.out)

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 import torch
+from torch.nn.functional import one_hot
 
 from attlas.ids import Site, Stream
 from attlas.measures import device
-from attlas.measures.kernels import way_of
+from attlas.measures.kernels import attend, way_of
 from attlas.models import AttentionCall
 from attlas.models.masks import intervals_of
 
@@ -74,6 +75,25 @@ def test_kernels_equal_the_matrix(kind: str, more: dict[str, Any], dtype: torch.
 
     share, name = worst(random_call(kind, dtype, **more))
     assert share <= 1, name
+
+
+@pytest.mark.skipif(not ON_GPU, reason="there is no GPU with Triton")
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_million_keys_add_up(dtype: torch.dtype) -> None:
+    """Of so many tiles it would show if each were added to a sum that is cut off and not rounded."""
+    torch.manual_seed(0)
+    query = torch.randn(1, 1, 64, 64, device="cuda").to(dtype)
+    key, value = (torch.randn(1, 1, 1 << 20, 64, device="cuda").to(dtype) for _ in range(2))
+    call = AttentionCall(Site(Stream.CROSS, 0), query, key, value, None, 0.125)
+    columns = one_hot(torch.randint(4, (1, 1, 1 << 20), device="cuda"), 4).float()
+    got = attend(call, columns, None, torch.ones(1, 1, 64, 1, device="cuda"))
+    weights = (query[0, 0].double() @ key[0, 0].double().T * 0.125).softmax(-1)
+    for name, expected in {
+        "weight": weights @ columns[0, 0].double(), "total": weights.sum(-1),
+        "weight_log": torch.xlogy(weights, weights).sum(-1),
+    }.items():  # fmt: skip
+        found = getattr(got, name)[0, 0].double()
+        assert bool(((found - expected).abs() <= 1e-3 * expected.abs()).all()), name
 
 
 def test_what_kernels_do_not_cover_is_said() -> None:

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -103,6 +103,71 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path: Path, after: int)
     assert finished is not None
     assert finished.progress["batches"] == len(ORDER)
     assert finished.progress["seconds"] > checkpoint.progress["seconds"]
+
+
+class InStages(Stopping):
+    """In stages, the last of which an interruption reaches after one of the bundle's two parts was updated: as a
+    signal, which waits, or as an error, which does not."""
+
+    overlaps = False
+
+    def __init__(self, after: int, *, by_signal: bool) -> None:
+        super().__init__(after)
+        self.by_signal = by_signal
+
+    def prepare(self, batch: Sequence[int]) -> Sequence[int]:
+        return batch
+
+    def launch(self, ready: Sequence[int]) -> Callable[[Bundle], None]:
+        def give(bundle: Bundle) -> None:
+            if self.left == 0 and self.by_signal:
+                bundle = Between(bundle)
+            self.update(bundle, ready)
+
+        return give
+
+    def update(self, bundle: Bundle, batch: Sequence[int]) -> None:
+        if self.by_signal:
+            self.left -= 1
+            Toy.update(self, bundle, batch)
+        else:
+            super().update(bundle, batch)
+
+
+class Between:
+    """A bundle that the process is asked to end in the middle of: when its second part is wanted."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self.bundle = bundle
+
+    def __getitem__(self, name: str) -> PooledMean:
+        if name == "b":
+            os.kill(os.getpid(), signal.SIGINT)
+        return self.bundle[name]
+
+
+@pytest.mark.parametrize("after", [0, 1, len(ORDER) // 2])
+def test_a_signal_does_not_break_a_batch_in_two(tmp_path: Path, after: int) -> None:
+    handler = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        run(InStages(after, by_signal=True), out=tmp_path)
+    assert signal.getsignal(signal.SIGINT) is handler
+    checkpoint = load_checkpoint(tmp_path)
+    assert checkpoint is not None
+    assert checkpoint.progress["batches"] == after + 1
+    assert bits(run(out=tmp_path, resume=True)) == bits(run())
+
+
+def test_a_bundle_that_was_left_in_the_middle_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(InStages(3, by_signal=False), out=tmp_path / "seldom")
+    assert load_checkpoint(tmp_path / "seldom") is None
+    with pytest.raises(KeyboardInterrupt):
+        run(InStages(3, by_signal=False), out=tmp_path / "always", checkpoint_every=0)
+    checkpoint = load_checkpoint(tmp_path / "always")
+    assert checkpoint is not None
+    assert checkpoint.progress["batches"] == 3
+    assert bits(run(out=tmp_path / "always", resume=True)) == bits(run())
 
 
 def test_another_error_leaves_the_last_regular_checkpoint(tmp_path: Path) -> None:

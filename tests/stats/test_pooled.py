@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attlas.errors import NumberError, StatsError
-from attlas.stats import Bundle, PooledMean, rebuild
+from attlas.stats import Bundle, PooledMean, pooled, rebuild
 
 
 def test_empty_cells_and_few_units_are_nan_without_warnings() -> None:
@@ -128,14 +128,20 @@ def test_wrong_shapes_are_refused(sums: object, counts: object) -> None:
         ([[1.0, 1.0]], [[1, 0]], "which is a sum over no case"),
     ],
 )
-def test_bad_numbers_are_named_and_nothing_is_taken_in(sums: object, counts: object, words: str) -> None:
+@pytest.mark.parametrize("wide", [2, 1000])
+def test_bad_numbers_are_named_and_nothing_is_taken_in(
+    sums: object, counts: object, words: str, wide: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pooled, "WIDE", wide)
     mean = PooledMean(shape=(2,))
     with pytest.raises(NumberError, match=words):
         mean.update(sums, counts, units=range(np.shape(sums)[0] if np.ndim(sums) else 1))  # type: ignore[arg-type]
     assert mean.result().n.sum() == 0
 
 
-def test_no_texts_are_no_update() -> None:
+@pytest.mark.parametrize("wide", [2, 1000])
+def test_no_texts_are_no_update(wide: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pooled, "WIDE", wide)
     mean = PooledMean(shape=(2,))
     mean.update(np.zeros((0, 2)), np.zeros(0), units=[])
     assert mean.state()["counts"].sum() == 0
@@ -167,11 +173,17 @@ def test_bundle_keeps_order_and_tricky_names() -> None:
 
 @given(
     st.sampled_from([(1,), (2,), (3, 1, 4), ()]), st.lists(st.integers(0, 9), min_size=0, max_size=40),
-    st.sampled_from([1, 4, 128]), st.booleans(), st.integers(0, 2**31),
+    st.sampled_from([1, 4, 128]), st.booleans(), st.booleans(), st.integers(0, 2**31),
 )  # fmt: skip
 def test_blocks_have_the_very_bits_of_sums_block_by_block(
-    shape: tuple[int, ...], units: list[int], blocks: int, turned: bool, seed: int
+    shape: tuple[int, ...], units: list[int], blocks: int, turned: bool, wide: bool, seed: int
 ) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pooled, "WIDE", 2 if wide else 1000)  # whether texts go one by one, or many at once
+        _same_bits(shape, units, blocks, turned, seed)
+
+
+def _same_bits(shape: tuple[int, ...], units: list[int], blocks: int, turned: bool, seed: int) -> None:
     generator = np.random.default_rng(seed)
     mean, sums, counts = PooledMean(shape, blocks=blocks), np.zeros((blocks, *shape)), np.zeros((blocks, *shape))
     for part in (units[:25], units[25:]):
@@ -179,9 +191,10 @@ def test_blocks_have_the_very_bits_of_sums_block_by_block(
         n = generator.random((len(part), *[1] * len(shape))) + 1
         if turned and len(shape) == 3:
             s = np.ascontiguousarray(s.transpose(0, 3, 2, 1)).transpose(0, 3, 2, 1)
-        mean.update(s, n, part)
-        for place in np.unique(np.array(part, np.int64) % blocks):
-            here = np.array(part) % blocks == place
+        among = generator.random(len(part)) < 0.8
+        mean.update(s, n, part, among=among)
+        for place in np.unique(np.array(part, np.int64)[among] % blocks):
+            here = (np.array(part) % blocks == place) & among
             sums[place] += s[here].sum(0)
             counts[place] += n[here].sum(0)
     state = mean.state()

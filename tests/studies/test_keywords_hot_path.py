@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -55,6 +57,32 @@ def test_weights_do_not_depend_on_what_is_read_together(monkeypatch: pytest.Monk
         assert found[3].windows == len(cut(model, documents[3])) > 2
         for one, weights in zip(found, alone, strict=True):
             assert one.weights == pytest.approx(weights, abs=1e-5)
+
+
+def test_from_any_document_on_weights_have_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that was killed goes on in the middle of what is read together."""
+    model = subject("bert")
+    choice = Choice(tuple(model.named(["3-1", "1-2"])), "norm", "mean", "")
+    documents = [Document.from_text(text) for text in (*twins.SENTENCES, TEXT, *twins.SENTENCES, "farmer")]
+    monkeypatch.setattr(weighing, "WORDS", 60)
+    whole = list(weigh(model, documents, choice, budget=40))
+    read: list[int] = []
+    plain = weighing.received_by_words
+
+    def noting(model: Subject, examples: Any, *rest: Any) -> Any:
+        read.append(len(examples))
+        return plain(model, examples, *rest)
+
+    monkeypatch.setattr(weighing, "received_by_words", noting)
+    for start in range(len(documents) + 1):
+        read.clear()
+        some = list(weigh(model, iter(documents), choice, budget=40, start=start))
+        assert [one.document for one in some] == documents[start:]
+        for one, expected in zip(some, whole[start:], strict=True):
+            assert np.array_equal(one.weights, expected.weights)
+            assert one.windows == expected.windows
+        assert bool(read) == (start < len(documents))
+    assert sum(read) == 0
 
 
 @pytest.mark.parametrize("limit", [7, 20, 64, 4000])

@@ -42,6 +42,10 @@ TREES = [
         relations=["nsubj", "root", "punct"],
     ),
 ]
+TRANSLATED = [
+    Document.from_words(["the", "cat"], translation=Document.from_words(["le", "chat", "."])),
+    Document.from_words(["a", "dog", "slept"], translation=Document.from_words(["un", "chien"])),
+]
 
 
 def twin(family: str) -> Subject:
@@ -67,6 +71,37 @@ def test_fast_equals_matrix_on_every_figure(family: str) -> None:
             assert row["n"] == pytest.approx(other[key]["n"], abs=1e-3)
 
 
+@pytest.mark.parametrize("family", ["bert", "llama", "t5"])
+@pytest.mark.parametrize("layers", [2, 100])
+def test_rows_that_wait_for_those_of_other_layers_give_the_same(
+    family: str, layers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subject = twin(family)
+    if family == "bert":
+        subject = subject.pruned(["1-2"])  # layers of unlike width
+    documents = TRANSLATED if family in twins.TRANSLATING else TREES
+    at_once, reduced = survey(subject, documents, budget=64), []
+    plain = passes.reduce_rows
+
+    def seen(rows: RowStatistics, lengths: torch.Tensor | None, marks: passes.StreamMarks) -> passes.Reduced:
+        reduced.append(rows.total.shape[1])
+        return plain(rows, lengths, marks)
+
+    monkeypatch.setattr(passes, "reduce_rows", seen)
+    monkeypatch.setattr(RowStatistics, "size", 1)
+    monkeypatch.setattr(passes, "room_for_rows", lambda call: layers)
+    waited = survey(subject, documents, budget=64)
+    assert max(reduced) > max(subject.heads(site) for site in subject.sites), "none has waited"
+    assert at_once.tables.keys() == waited.tables.keys()
+    for table in at_once.tables.keys() - {"portraits"}:
+        one, other = values(at_once, table), values(waited, table)
+        assert one.keys() == other.keys()
+        for key, row in one.items():
+            for name, value in row.items():
+                if isinstance(value, float):
+                    assert other[key][name] == pytest.approx(value, abs=1e-6, nan_ok=True), (table, key, name)
+
+
 @pytest.mark.parametrize("family", ["bert", "llama"])
 def test_what_even_attention_gives_is_computed_once_for_all_layers(
     family: str, monkeypatch: pytest.MonkeyPatch
@@ -86,11 +121,7 @@ def test_what_even_attention_gives_is_computed_once_for_all_layers(
 
 @pytest.mark.parametrize("family", sorted(twins.TRANSLATING))
 def test_translation_models_have_all_three_streams(family: str) -> None:
-    documents = [
-        Document.from_words(["the", "cat"], translation=Document.from_words(["le", "chat", "."])),
-        Document.from_words(["a", "dog", "slept"], translation=Document.from_words(["un", "chien"])),
-    ]
-    fast, slow = survey(twin(family), documents), survey(twin(family), documents, matrix=True)
+    fast, slow = survey(twin(family), TRANSLATED), survey(twin(family), TRANSLATED, matrix=True)
     one, other = values(fast), values(slow)
     assert {key[0] for key in one} == {"encoder", "decoder", "cross"}
     assert not [

@@ -27,6 +27,7 @@ from tools.chaos.watch import Call, Watch
 HELD = re.compile(r"another run works here \((?:process (\d+) on this machine|it has not said who it is yet)")
 HOLDS = re.compile(r"it holds (?:a \w+ result|the checkpoint) of another plan")  # true as soon as there is one
 TRIES = 5  # of two processes that meet
+OTHER = {"keywords": ("--top", "2")}  # what makes another plan of a run, where it is not another seed
 KINDS = ("same plan", "other plan", "resumed meanwhile", "reported meanwhile", "two take over")
 
 
@@ -61,21 +62,21 @@ class _Runner:
 
 
 def _raced(place: Place, name: str, kind: str, draw: random.Random) -> Came:
-    alone, came, wait = place.left_alone(name), Came(kind), 0.3
+    came, wait = Came(kind), 0.3
     for _ in range(TRIES):
-        came = _once(place, alone, kind, draw, wait)
+        came = _once(place, name, kind, draw, wait)
         if came.wrong or came.note not in ("one after the other", "it had ended before it was killed"):
             break
         wait /= 3
     return came
 
 
-def _once(place: Place, alone: Alone, kind: str, draw: random.Random, wait: float) -> Came:
-    out = place.free("raced")
+def _once(place: Place, name: str, kind: str, draw: random.Random, wait: float) -> Came:
+    alone, out = place.left_alone(name), place.free("raced")
     asked = [*alone.arguments, "--out", str(out)]
     others = [asked] * draw.randint(1, 2)
     if kind == "other plan":
-        others = [[*asked, "--seed", "1"]]
+        others = [[*asked, *OTHER.get(name, ("--seed", "1"))]]
     elif kind == "resumed meanwhile":
         others = [[*asked, "--resume"]]
     elif kind == "reported meanwhile":

@@ -18,7 +18,7 @@ from attlas.making.places import EXAMPLES, TEXTS
 from attlas.making.planning import Step, corpus_of
 from attlas.run.progress import Progress
 from attlas.store import Manifest, Result, versions_here
-from attlas.store.folder import MANIFEST, locate, read_manifest
+from attlas.store.folder import MANIFEST, finish_up, locate, read_manifest
 from attlas.studies import Study, studies
 from attlas.studies.joining import gathered
 
@@ -36,7 +36,10 @@ def keep_examples(models: Models, steps: Sequence[Step], folder: Path, seed: int
     }  # fmt: skip
     sources = [Result.open(folder / name).fingerprint for name in sorted(done)]
     plan = {"study": EXAMPLES, "options": {"seed": seed}, "sources": sources}
-    if not done or _is_kept(folder / EXAMPLES, plan):
+    if not done:
+        return
+    if _is_kept(folder / EXAMPLES, plan):
+        finish_up(folder / EXAMPLES)
         return
     progress.note("choosing examples")
     try:

@@ -207,7 +207,7 @@ def _add_tile(q, K, Bias, C, Received, readers, sums, logs, tile, row, lse, star
               HAS_CAP: tl.constexpr, HAS_BIAS: tl.constexpr, EDGE: tl.constexpr,
               PRECISION: tl.constexpr):  # fmt: skip
     """What a tile adds to the columns and to alpha log alpha of its queries, and to what its keys receive; its
-    weights and its largest scores."""
+    weights, times 2^15, and its largest scores."""
     key = tile * BLOCK_N + tl.arange(0, BLOCK_N)
     scores = _scores(q, K, Bias, row, tile, key, wide, keys, queries, stride_kn, stride_kd, stride_bm, stride_bn,
                      scale, cap, BLOCK_N, D, WIDTH, HAS_CAP, HAS_BIAS, EDGE, PRECISION)  # fmt: skip
@@ -223,9 +223,10 @@ def _add_tile(q, K, Bias, C, Received, readers, sums, logs, tile, row, lse, star
     else:
         packed = tl.load(C + key[:, None] * COLUMNS + column[None, :])
     taken = weights.to(packed.dtype)
-    added = tl.dot(taken, packed, input_precision=PRECISION)
-    # Into sums of its own first: what tensor cores add to is cut off and not rounded, which many tiles would show.
-    logs += tl.dot((weights * logged).to(packed.dtype), packed, input_precision=PRECISION)
+    # What tensor cores add to is cut off and not rounded, which many tiles would show. A factor of each product, here
+    # the one that is due anyway, keeps the compiler from having them add to the sums themselves.
+    added = tl.dot(taken, packed, input_precision=PRECISION) * _UNLIFT
+    logs += tl.dot((weights * logged).to(packed.dtype), packed, input_precision=PRECISION) * (_UNLIFT * _LN2)
     by_key = tl.dot(readers, taken, input_precision=PRECISION)
     reader = tl.arange(0, 16)
     tl.atomic_add(
@@ -302,11 +303,11 @@ def add_up(Q, K, Lse, C, Nu, Most, Readers, Starts, Stops, Bias, Sums, Rows, Rec
         place = tl.where(column == one_nu + 1, -BLOCK_N * 1.0, 0.0)[None, :] * signed
         by_norm = tl.sum(first_nu * far + place, 1)
         tl.store(Rows, tl.where(top > 0.5 * _NOTHING, top * _LN2, float("-inf")), mask=here)
-        tl.store(Rows + queries, tl.sum(first * logs, 1) * (_UNLIFT * _LN2), mask=here)
-        tl.store(Rows + 2 * queries, tl.sum(first_nu * logs, 1) * (_UNLIFT * _LN2), mask=here)
-        tl.store(Rows + 3 * queries, by_weight * _UNLIFT, mask=here)
-        tl.store(Rows + 4 * queries, by_norm * _UNLIFT, mask=here)
-        tl.store(at, sums * _UNLIFT, mask=here[:, None])
+        tl.store(Rows + queries, tl.sum(first * logs, 1), mask=here)
+        tl.store(Rows + 2 * queries, tl.sum(first_nu * logs, 1), mask=here)
+        tl.store(Rows + 3 * queries, by_weight, mask=here)
+        tl.store(Rows + 4 * queries, by_norm, mask=here)
+        tl.store(at, sums, mask=here[:, None])
     else:
         extra = tl.zeros([BLOCK_M, 8], tl.float32)
         kind = tl.arange(0, 8)[None, :]
@@ -335,11 +336,10 @@ def add_up(Q, K, Lse, C, Nu, Most, Readers, Starts, Stops, Bias, Sums, Rows, Rec
                     extra += tl.where(kind == 6, tl.sum(near * nu[None, :], 1)[:, None], 0.0)
         extra = extra * _UNLIFT
         top = tl.where(top > 0.5 * _NOTHING, top * _LN2, float("-inf"))
-        by_log = tl.sum(first * logs, 1) * (_UNLIFT * _LN2)
-        by_log_nu = tl.sum(first_nu * logs, 1) * (_UNLIFT * _LN2)
+        by_log = tl.sum(first * logs, 1)
+        by_log_nu = tl.sum(first_nu * logs, 1)
         by_weight = tl.sum(tl.where(kind == 0, extra, 0.0), 1)
         by_norm = tl.zeros([BLOCK_M], tl.float32)
-        sums = sums * _UNLIFT
         if MORE:
             top = tl.maximum(top, tl.load(Rows, mask=here, other=0.0))
             by_log += tl.load(Rows + queries, mask=here, other=0.0)

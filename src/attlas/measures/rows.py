@@ -86,6 +86,16 @@ class RowStatistics:
         length = self.length.clamp(min=torch.finfo(self.length.dtype).tiny)
         return length.log() - (self.norm_log + self.length_log) / length
 
+    @property
+    def size(self) -> int:
+        """How many bytes they take, but for the heads' outputs.
+
+        >>> RowStatistics(*[torch.ones(2)] * 15).size
+        112
+        """
+        names = (item.name for item in fields(self) if item.name != "mixed")
+        return sum(getattr(self, name).numel() * getattr(self, name).element_size() for name in names)
+
     def difference(self, other: RowStatistics, real: Tensor | None = None) -> float:
         """The largest difference in any figure, relative where figures are above one.
 

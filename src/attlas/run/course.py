@@ -1,9 +1,10 @@
 """The course of a part through a source: its bundle, the place that it has come to, and its checkpoints.
 
-After every batch the bundle's state is copied, together with the place after that batch; a checkpoint is always
-written from such a copy. So an interruption in the middle of an update never lets half a batch into a checkpoint,
-and a resumed run goes through the remaining batches exactly as an uninterrupted one would, to the same bits. Every
-engine keeps its checkpoints by this, so that what one has begun another can finish.
+An interruption never lets half a batch into a checkpoint, and a resumed run goes through the remaining batches
+exactly as an uninterrupted one would, to the same bits. Where a part is known to touch its bundle in one short step
+at the end of a batch, no signal comes through during that step (:mod:`attlas.run.unbroken`), and the bundle itself is
+what is written. Of any other part the bundle's state is copied after every batch, and a checkpoint is written from
+the copy. Every engine keeps its checkpoints by this, so that what one has begun another can finish.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +21,7 @@ from attlas.run.memory import give_back, halves_of, is_out_of_memory
 from attlas.run.plan import Plan, require_resumable
 from attlas.run.progress import Progress, Silent
 from attlas.run.trimming import give_back_freed
+from attlas.run.unbroken import unbroken
 from attlas.stats.accumulator import State, require_same_configuration
 from attlas.stats.bundle import Bundle
 from attlas.store.checkpoint import checkpoint_file, load_checkpoint, save_checkpoint
@@ -54,9 +55,9 @@ class Keeping:
 
 
 class _Done(NamedTuple):
-    """A moment between two batches."""
+    """A moment between two batches, with a copy of the bundle's state; None where the bundle is still in it."""
 
-    state: State
+    state: State | None
     place: Place = None
     batches: int = 0
     pieces: int = 0
@@ -64,8 +65,8 @@ class _Done(NamedTuple):
 
 
 class Course:
-    """A part on its way, as a context: who carries it out asks for the batches after ``place``, takes each into
-    ``bundle``, and says so (:meth:`done`).
+    """A part on its way, as a context: who carries it out asks for the batches after ``place``, and has each taken
+    into ``bundle`` (:meth:`take`), or takes them in and says so (:meth:`done`).
 
     A checkpoint is written every so often, when the run is interrupted from the keyboard, and at the end.
 
@@ -84,8 +85,9 @@ class Course:
         self._part, self._source, self._keeping = part, source, keeping
         self._times = 1  # in how many parts a batch is taken
         self._title = f"{part.name}, {keeping.name}" if keeping.name else part.name
+        self._sound = True  # whether the bundle is between two batches where no copy of it is
         self._done = earlier = self._earlier()
-        if earlier.batches:
+        if earlier.state is not None:
             self.bundle = Bundle.from_state(earlier.state)
         self._before, self._began, self._saved, self._saved_at = earlier.seconds, 0.0, earlier.batches, 0.0
 
@@ -107,15 +109,19 @@ class Course:
     def take(self, batch: Handed[Any], give: Callable[[Bundle], object] | None = None) -> None:
         """Take a batch into the bundle, by ``give`` where the work on it has begun; where memory runs out, in halves
         (:mod:`attlas.run.memory`)."""
-        state = self._done.state
         if give is not None:
-            if self._tried(give) is None:
-                return
-            self.bundle = Bundle.from_state(state)
-            give_back()
+            with unbroken():
+                self._sound = False
+                give(self.bundle)
+                self._finished(batch)
+                self._sound = True
+            self._told(batch)
+            return
+        state = self._done.state if self._done.state is not None else self.bundle.state()
+        self._done = self._done._replace(state=state)
         waiting = _in_parts(batch.items, self._times if halves_of(self._part, batch.items) else 1)
         while waiting:
-            failed = self._tried(partial(_update, self._part, waiting[0]))
+            failed = self._tried(waiting[0])
             if failed is None:
                 del waiting[0]
                 state = self.bundle.state() if waiting else state
@@ -134,11 +140,12 @@ class Course:
                     "--budget saves the attempts"
                 )
             self._keeping.halved[self._keeping.name] += 1
+        self.done(batch)
 
-    def _tried(self, give: Callable[[Bundle], object]) -> Exception | None:
+    def _tried(self, items: Sequence[Any]) -> Exception | None:
         """What went wrong with some items for want of memory, if that did; without what it was holding."""
         try:
-            give(self.bundle)
+            self._part.update(self.bundle, items)
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
@@ -147,13 +154,19 @@ class Course:
 
     def done(self, *taken: Handed[Any]) -> None:
         """The bundle has taken in these batches, and all before them."""
-        now, pieces = time.monotonic(), sum(batch.pieces for batch in taken)
-        state = self.bundle.state()
-        batches, seconds = self._done.batches + len(taken), self._before + now - self._began
+        self._finished(*taken, state=self.bundle.state())
+        self._told(*taken)
+
+    def _finished(self, *taken: Handed[Any], state: State | None = None) -> None:
+        pieces, seconds = sum(batch.pieces for batch in taken), self._before + time.monotonic() - self._began
+        batches = self._done.batches + len(taken)
         self._done = _Done(state, taken[-1].after, batches, self._done.pieces + pieces, seconds)
-        self._keeping.progress.advance(pieces)
+
+    def _told(self, *taken: Handed[Any]) -> None:
+        """Show how far it is, and write a checkpoint where it is time."""
+        self._keeping.progress.advance(sum(batch.pieces for batch in taken))
         give_back_freed()
-        if now - self._saved_at >= self._keeping.checkpoint_every:
+        if time.monotonic() - self._saved_at >= self._keeping.checkpoint_every:
             self._save()
 
     def __exit__(
@@ -174,18 +187,19 @@ class Course:
 
     def _save(self) -> None:
         keeping, done = self._keeping, self._done
-        if keeping.out is None or done.batches == self._saved:
+        if keeping.out is None or done.batches == self._saved or not self._sound:
             return
+        state = self.bundle.state() if done.state is None else done.state
         progress = {
             "batches": done.batches, "place": done.place, "pieces": done.pieces, "seconds": done.seconds,
             "order": self._source.fingerprint, "halved": dict(self._keeping.halved),
         }  # fmt: skip
-        save_checkpoint(keeping.out, keeping.plan.to_dict(), done.state, progress, keeping.name)
+        save_checkpoint(keeping.out, keeping.plan.to_dict(), state, progress, keeping.name)
         self._saved, self._saved_at = done.batches, time.monotonic()
 
     def _earlier(self) -> _Done:
         """What an earlier run left, if it may be continued; refuse what is in the way."""
-        keeping, nothing = self._keeping, _Done(self.bundle.state())
+        keeping, nothing = self._keeping, _Done(None)
         if keeping.out is None:
             if keeping.resume:
                 raise PlanError("resuming needs the folder of the interrupted run; give it with --out")
@@ -214,10 +228,6 @@ class Course:
             so_far = f"{pieces:,} pieces, in batches of another size" if other else self._so_far(done)
             keeping.progress.note(f"resuming after {so_far}")
         return done
-
-
-def _update(part: Part[Any], items: Sequence[Any], bundle: Bundle) -> None:
-    part.update(bundle, items)
 
 
 def _in_parts(items: Sequence[Any], times: int) -> list[Sequence[Any]]:

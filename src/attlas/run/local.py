@@ -41,7 +41,6 @@ class Local:
         with Course(part, source, keeping) as course:
             for batch, give in _begun(part, source.from_place(course.place), course):
                 course.take(batch, give)
-                course.done(batch)
         return course.bundle
 
 

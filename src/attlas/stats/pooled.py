@@ -12,6 +12,7 @@ made of units (an interval, a test by flipping signs) can be made of blocks: see
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -81,17 +82,45 @@ class PooledMean:
         places = self._places(len(s), units)
         texts = np.arange(len(s)) if among is None else np.flatnonzero(among)
         order = texts[np.argsort(places[texts], kind="stable")]
-        made = []  # nothing is taken in before all has been looked at
-        for rows in _runs(places[order], self._sums[0].size):
+        take = self._text_by_text if self._sums[0].size >= WIDE else self._many_at_once
+        if not take(order, places[order], s, n):
+            check_numbers(s[texts], n[texts])
+
+    def _text_by_text(
+        self, order: NDArray[np.int64], places: NDArray[np.int64], s: NDArray[np.float64], n: NDArray[np.float64]
+    ) -> bool:
+        """Add up texts that fill whole pages of memory each, in place; whether their numbers were sound, without
+        which nothing is taken in. Of texts of one block the sum is made first, as it is where they go together."""
+        if not all(_sound(s[text], n[text]) for text in order):
+            return False
+        begins = np.flatnonzero(np.diff(places, prepend=-1)).tolist()
+        for begin, end in pairwise([*begins, len(order)]):
+            first, *others = order[begin:end]
+            for total, values in ((self._sums[places[begin]], s), (self._counts[places[begin]], n)):
+                block = values[first]
+                if others:
+                    block = block.copy()
+                    for text in others:
+                        block += values[text]
+                total += block
+        return True
+
+    def _many_at_once(
+        self, order: NDArray[np.int64], places: NDArray[np.int64], s: NDArray[np.float64], n: NDArray[np.float64]
+    ) -> bool:
+        """Add up texts of few cells each; whether their numbers were sound, without which nothing is taken in."""
+        made = []
+        for rows in _runs(places, self._sums[0].size):
             some = order[rows]
-            own, first, count = np.unique(places[some], return_index=True, return_counts=True)
+            own, first, count = np.unique(places[rows], return_index=True, return_counts=True)
             of_sums, of_counts = s[some], n[some]
             if not _sound(of_sums, of_counts):
-                check_numbers(s[texts], n[texts])
+                return False
             made.append((own, _by_block(of_sums, first, count), _by_block(of_counts, first, count)))
         for blocks, of_sums, of_counts in made:
             self._sums[blocks] += of_sums
             self._counts[blocks] += of_counts
+        return True
 
     def _places(self, texts: int, units: Sequence[int] | NDArray[np.int64] | None) -> NDArray[np.int64]:
         """The block of each text."""
@@ -163,6 +192,7 @@ class PooledMean:
 
 
 AT_ONCE = 1 << 17  # numbers, a megabyte
+WIDE = 1 << 13  # cells from which on a text is added up by itself
 
 
 def _runs(places: NDArray[np.int64], cells: int) -> list[slice]:

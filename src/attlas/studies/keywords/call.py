@@ -84,7 +84,7 @@ def keywords(
         documents = texts.documents
 
         def weighed(start: int) -> Iterator[dict[str, Any]]:
-            yield from map(row_of, extract(model, documents[start:], choice, budget=run.budget, **how))
+            yield from map(row_of, extract(model, documents, choice, budget=run.budget, start=start, **how))
 
         rows = run.item_by_item([len(document.words) for document in documents], weighed)
         run.counts["words"] = sum(len(document.words) for document in documents)

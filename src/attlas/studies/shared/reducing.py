@@ -5,15 +5,16 @@ that have a previous piece, those that are [SEP], those that belong to words ...
 as the records of :mod:`attlas.measures.quantities` ask.
 
 It goes in two steps, since a GPU has done with a layer of short texts before as many small operations have been
-asked of it. Layer by layer all columns, of weights and of norms, are summed over all sets of queries by one product
-(:func:`reduce_rows`). Which sum of which column a quantity is, how many cases it has, and the rank correlations are
-seen to once, for the heads of all layers together (:func:`figures`, :func:`correlate_drawn`).
+asked of it. All columns, of weights and of norms, are summed over all sets of queries by one product
+(:func:`reduce_rows`): of one layer, or of the heads of several side by side (:func:`room_for_rows`). Which sum of
+which column a quantity is, how many cases it has, and the rank correlations are seen to once, for the heads of all
+layers together (:func:`figures`, :func:`correlate_drawn`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -40,7 +41,7 @@ from attlas.measures.quantities import (
 )
 from attlas.measures.ranks import spearman
 from attlas.measures.rows import RowStatistics
-from attlas.models import Batch, Example, Side, onto
+from attlas.models import AttentionCall, Batch, Example, Side, onto
 from attlas.studies.shared.piece_classes import (
     Copies,
     Edges,
@@ -178,10 +179,10 @@ class Reduced(NamedTuple):
 
 
 def reduce_rows(rows: RowStatistics, lengths: Tensor | None, marks: StreamMarks) -> Reduced:
-    """All that is asked of one layer's rows, summed over queries, in as few operations as will do; nothing here waits
-    for a device.
+    """All that is asked of the rows of one layer, or several, summed over queries, in as few operations as will do;
+    nothing here waits for a device.
 
-    :class:`attlas.studies.survey.passes.Survey` calls it for every layer, and :func:`figures` makes figures of it.
+    :class:`attlas.studies.survey.passes.Survey` calls it, and :func:`figures` makes figures of it.
     """
     length = rows.length.clamp(min=1e-30)[..., None]
     near = rows.near if lengths is None or lengths.shape[2] != rows.near.shape[2] else rows.near * _beside(lengths)
@@ -226,7 +227,7 @@ def _on_edges(rows: RowStatistics, lengths: Tensor | None, marks: StreamMarks) -
 
 
 def side_by_side(layers: Sequence[Reduced], heads: Sequence[int]) -> Reduced:
-    """The heads of all layers side by side, of each layer so many."""
+    """The heads of all layers, or groups of layers, side by side, of each so many."""
 
     def joined(parts: Sequence[Tensor | None]) -> Tensor | None:
         known = [part for part in parts if part is not None]
@@ -236,6 +237,40 @@ def side_by_side(layers: Sequence[Reduced], heads: Sequence[int]) -> Reduced:
     assert sums is not None
     assert received is not None
     return Reduced(sums, edges, received, copies)
+
+
+def rows_beside(layers: Sequence[RowStatistics], heads: Sequence[int]) -> RowStatistics:
+    """The rows of the heads of several layers side by side, of each so many heads; without the heads' outputs.
+
+    >>> layer = RowStatistics(*[torch.ones(1, 2, 3)] * 15)
+    >>> rows_beside([layer, layer], [2, 1]).total.shape
+    torch.Size([1, 3, 3])
+    """
+    first = layers[0]
+    if len(layers) == 1 and heads[0] == first.total.shape[1]:
+        return first
+    names = [item.name for item in fields(RowStatistics) if item.name != "mixed"]
+    joined = {name: together([getattr(layer, name) for layer in layers], heads) for name in names}
+    return RowStatistics(**joined, mixed=first.mixed.new_empty(0))
+
+
+LONG = 8192  # pieces from which on a layer keeps a GPU busy long enough
+SHARE = 64  # of a GPU's memory, the part that rows may take while they wait
+
+
+def room_for_rows(call: AttentionCall) -> int:
+    """How many bytes of rows may wait to be reduced together with those of further layers: a GPU has done with a
+    layer of short texts before it has been asked for the next, so that fewer and larger steps are the faster ones;
+    elsewhere none.
+
+    >>> q = torch.zeros(1, 1, 3, 4)
+    >>> room_for_rows(AttentionCall("site", q, q, q, None, 0.5))
+    0
+    """
+    device = call.value.device
+    if device.type != "cuda" or call.shape[-1] > LONG:
+        return 0
+    return int(torch.cuda.get_device_properties(device).total_memory) // SHARE
 
 
 def together(layers: Sequence[Tensor], heads: Sequence[int]) -> Tensor:

@@ -116,7 +116,10 @@ def run(subject: Subject, ready: Ready | None) -> Mapping[str, Pass]:
     """
     if ready is None:
         return {}
-    with torch.no_grad(), subject.use(*(Fold(pass_.take) for pass_ in ready.passes.values()), Fold(_tidy)):
+    folds = [Fold(pass_.take) for pass_ in ready.passes.values()]
+    if subject.device.type == "cpu":  # a GPU's tensors are not the C library's
+        folds.append(Fold(_tidy))
+    with torch.no_grad(), subject.use(*folds):
         subject.read(ready.made)
         for pass_ in ready.passes.values():
             pass_.land()

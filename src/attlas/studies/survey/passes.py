@@ -15,9 +15,11 @@ never built.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -42,6 +44,8 @@ from attlas.studies.shared.reducing import (
     on_grid,
     reduce_rows,
     require_finite,
+    room_for_rows,
+    rows_beside,
     side_by_side,
     together,
 )
@@ -131,28 +135,46 @@ class _Pass(Pass):
         self.study, self.marks = study, marks
         self.halves = np.array([half_of(example.unit, study.seed) for example in batch])
         self.units = np.array([example.unit for example in batch])
-        self.taken: dict[Stream, list[_Layer]] = {stream: [] for stream in marks}
+        self.heads = {stream: study.subject.grid(stream).sum(1).tolist() for stream in marks}
+        self.waiting: dict[Stream, list[_Seen]] = {stream: [] for stream in marks}
+        self.taken: dict[Stream, list[_Taken]] = {stream: [] for stream in marks}
+        self.even: dict[Stream, list[Reduced]] = {stream: [] for stream in marks}
         self.sites: list[Site] = []
         self._even: dict[Any, Reduced] = {}
         self._masks: list[Tensor | None] = []
         self._landing = Landing({})
 
     def take(self, call: AttentionCall) -> None:
-        """Reduce one call to sums per text and head."""
-        marks = self.marks.get(call.site.stream)
+        """Take one call's rows, and reduce them to sums per text and head; on a GPU with those of other layers."""
+        stream = call.site.stream
+        marks = self.marks.get(stream)
         if marks is None:
             return
-        study = self.study
+        study, heads = self.study, self.heads[stream][len(self.even[stream])]
         lengths = study.subject.lengths(call) if study.norms else None
         rows = study.statistics(call, marks.columns, lengths, marks.pairs, marks.queries.real)
         if call.fusable and call.query is not None:  # the model need not compute once more what we have
             call.mixed = rows.mixed.transpose(1, 2).to(call.query.dtype).contiguous()
+        self.sites.append(call.site)
+        self.even[stream].append(self._chance(call, marks))
+        self.waiting[stream].append(_Seen(replace(rows, mixed=rows.mixed.new_empty(0)), lengths, heads))
+        if rows.size * len(self.waiting[stream]) >= room_for_rows(call):
+            self._reduce(stream)
+
+    def _reduce(self, stream: Stream) -> None:
+        """Reduce the rows of all layers that wait, their heads side by side."""
+        marks, waiting = self.marks[stream], self.waiting[stream]
+        if not waiting:
+            return
+        heads = [seen.heads for seen in waiting]
+        rows = rows_beside([seen.rows for seen in waiting], heads)
+        known = [seen.lengths for seen in waiting if seen.lengths is not None]
+        lengths = together(known, heads) if known else None
+        waiting.clear()
         drawn = bands = None
         if lengths is not None:
             drawn, bands = drawn_of(rows, lengths, marks), by_band(lengths, marks)
-        reduced = reduce_rows(rows, lengths, marks)
-        self.sites.append(call.site)
-        self.taken[call.site.stream].append(_Layer(reduced, drawn, bands, self._chance(call, marks)))
+        self.taken[stream].append(_Taken(reduce_rows(rows, lengths, marks), drawn, bands, sum(heads)))
 
     def _chance(self, call: AttentionCall, marks: StreamMarks) -> Reduced:
         """The same sums for even attention, once for every mask that this pass has."""
@@ -166,19 +188,22 @@ class _Pass(Pass):
     def land(self) -> None:
         """Make figures of what all layers have left, the heads of a stream side by side."""
         landing: dict[str, Tensor] = {}
-        for stream, layers in self.taken.items():
-            if not layers:
+        for stream, marks in self.marks.items():
+            self._reduce(stream)
+            taken, even = self.taken[stream], self.even[stream]
+            if not taken:
                 continue
-            marks, heads = self.marks[stream], self.study.subject.grid(stream).sum(1).tolist()
-            reduced = side_by_side([layer.reduced for layer in layers], heads)
-            sums = figures(reduced, marks, self.study.quantities)
+            heads, sums = sum(part.heads for part in taken), {}
+            beside = [part.heads for part in taken] + [1] * len(even)  # each layer's chance as one head more
+            whole = side_by_side([*(part.reduced for part in taken), *even], beside)
+            for name, (total, count) in figures(whole, marks, self.study.quantities).items():
+                alike = count.shape[1] == 1  # for all heads
+                sums[name] = total[:, :heads], count if alike else count[:, :heads]
+                sums[f"{name}-chance"] = total[:, heads:, 0], (count if alike else count[:, heads:])[:, :, 0]
             if self.study.norms:
-                drawn = together([layer.drawn for layer in layers if layer.drawn is not None], heads)
-                bands = together([layer.bands for layer in layers if layer.bands is not None], heads)
+                drawn = torch.cat([part.drawn for part in taken if part.drawn is not None], 1)
+                bands = torch.cat([part.bands for part in taken if part.bands is not None], 1)
                 sums |= {"spearman": correlate_drawn(drawn, marks.drawn_real), "frequency": (bands, banded(marks))}
-            even = side_by_side([layer.even for layer in layers], [1] * len(layers))
-            for name, (total, count) in figures(even, marks, self.study.quantities).items():
-                sums[f"{name}-chance"] = total[:, :, 0], count[:, :, 0]
             for name, both in sums.items():
                 landing |= {f"{stream} {name} {part}": both[part] for part in (0, 1)}
         self._landing = Landing(landing)
@@ -187,7 +212,7 @@ class _Pass(Pass):
         """Update the bundle once, with all layers of every stream."""
         arrays, names = self._landing.arrays(), {"figures-chance": "chance"}
         self._require_finite(arrays)
-        for stream, layers in self.taken.items():
+        for stream in self.marks:
             grid = self.study.subject.grid(stream)
             for name in [key.split()[1] for key in arrays if key.startswith(f"{stream} ") and key.endswith(" 0")]:
                 sums, counts = (arrays[f"{stream} {name} {part}"] for part in (0, 1))
@@ -195,7 +220,7 @@ class _Pass(Pass):
                     alike = counts.shape[1] == 1 and grid.all()  # for all heads
                     every = np.broadcast_to(counts, (*counts.shape[:1], sums.shape[1], *counts.shape[2:]))
                     sums, counts = on_grid(sums, grid), counts[:, :, None] if alike else on_grid(every, grid)
-                assert sums.shape[1] == len(layers)
+                assert sums.shape[1] == len(grid)
                 if name != "figures":
                     bundle[f"{stream}-{names.get(name, name)}"].update(sums, counts, self.units)
                     continue
@@ -207,19 +232,27 @@ class _Pass(Pass):
         """Refuse a batch in which any head has no numbers, and name the first site where that is so."""
         sums = {
             stream: on_grid(arrays[f"{stream} figures 0"], self.study.subject.grid(stream))
-            for stream, layers in self.taken.items() if layers
+            for stream, taken in self.taken.items() if taken
         }  # fmt: skip
         require_finite(sums, self.sites)
 
 
-class _Layer(NamedTuple):
-    """What is kept of one layer: sums over its rows, weights and lengths at drawn pairs, lengths by frequency band,
-    and what even attention gives."""
+class _Seen(NamedTuple):
+    """The rows of one layer that wait to be reduced, what each key brings, and how many heads the layer has."""
+
+    rows: RowStatistics
+    lengths: Tensor | None
+    heads: int
+
+
+class _Taken(NamedTuple):
+    """What is kept of some layers, their heads side by side: sums over rows, weights and lengths at drawn pairs,
+    lengths by frequency band, and how many heads these are."""
 
     reduced: Reduced
     drawn: Tensor | None
     bands: Tensor | None
-    even: Reduced
+    heads: int
 
 
 def _even_rows(call: AttentionCall, marks: StreamMarks, *, slow: bool) -> RowStatistics:

@@ -33,8 +33,10 @@ def extract(
     language: str = "english",
     max_pieces: int | None = None,
     budget: int | None = None,
+    start: int = 0,
 ) -> Iterator[Extracted]:
-    """Key phrases of documents, one after the other; ``top`` is the most that are kept of each.
+    """Key phrases of documents, one after the other, from the one of number ``start`` on; ``top`` is the most that
+    are kept of each.
 
     >>> from attlas.capture import load
     >>> text = "Alan Turing put forward the imitation game as a test of whether machines can think."
@@ -44,6 +46,7 @@ def extract(
     """
     chosen = choose_heads(subject) if choice is None else choice
     stem = stemmer(language)
-    for document, weights, windows in weigh(subject, documents, chosen, max_pieces=max_pieces, budget=budget):
+    weighed = weigh(subject, documents, chosen, max_pieces=max_pieces, budget=budget, start=start)
+    for document, weights, windows in weighed:
         phrases = rank_phrases(document, weights, bar=bar, longest=longest, stem=stem)
         yield Extracted(document, weights, phrases[:top], windows)

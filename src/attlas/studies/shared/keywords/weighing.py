@@ -139,16 +139,22 @@ def relative(values: Numbers) -> Numbers:
 
 def weigh(
     subject: Subject, documents: Iterable[Document], choice: Choice, *, max_pieces: int | None = None,
-    budget: int | None = None,
+    budget: int | None = None, start: int = 0,
 ) -> Iterator[Weighed]:  # fmt: skip
-    """Documents with the weights of their words, in their order. ``budget`` is how many pieces go through the model
-    together, with padding; what suits the device if left out."""
-    most = budget or usual_budget(subject)
+    """Documents with the weights of their words, in their order, from the one of number ``start`` on, to the bits
+    that they have when all are weighed. ``budget`` is how many pieces go through the model together, with padding;
+    what suits the device if left out."""
+    most, before = budget or usual_budget(subject), 0
     for some in _together(documents):
+        done = min(max(start - before, 0), len(some))
+        before += len(some)
+        if done == len(some):
+            continue
         spans = [list(_spans(subject, document, max_pieces)) for document in some]
         windows = [(document, span) for document, each in zip(some, spans, strict=True) for span in each]
-        weights = iter(_weighed(subject, windows, choice, most))
-        for document, each in zip(some, spans, strict=True):
+        first = sum(map(len, spans[:done]))
+        weights = iter(_weighed(subject, windows, choice, most, first)[first:])
+        for document, each in zip(some[done:], spans[done:], strict=True):
             yield Weighed(document, np.concatenate(list(islice(weights, len(each)))), len(each))
 
 
@@ -213,9 +219,10 @@ def _together(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 
 def _weighed(
-    subject: Subject, windows: Sequence[tuple[Document, Span]], choice: Choice, budget: int
+    subject: Subject, windows: Sequence[tuple[Document, Span]], choice: Choice, budget: int, first: int
 ) -> list[Numbers]:
-    """The weights of windows, in batches of like length."""
+    """The weights of windows, in batches of like length; of batches that hold none from the ``first`` on nothing.
+    Batches are the same whatever is left out, as the last digits of a weight come with what it is computed beside."""
     kinds = [Kind(choice.measure, choice.over)]
     found: list[Numbers] = [np.zeros(0, np.float32)] * len(windows)
     order = sorted(range(len(windows)), key=lambda index: -windows[index][1].length)
@@ -223,6 +230,8 @@ def _weighed(
         block = order[start : start + WINDOWS]
         encoded = subject.pieces.encode_all([Passage(_window(*windows[index])) for index in block])
         for some in batches([example.length for example in encoded], budget):
+            if all(block[at] < first for at in some):
+                continue
             every = received_by_words(subject, [encoded[at] for at in some], kinds, choice.layers)
             for at, values in zip(some, every, strict=True):
                 found[block[at]] = relative(values[0]).mean(0)
