@@ -11,6 +11,7 @@
     python docs/picture.py screens              pictures/view-*-phone-*.png and -wide-*.png: small and large windows
     python docs/picture.py running [PAGE]       pictures/view-text-30000-*.png: a long text, of a random model; its page
                                                 may be one that tools/screens.py has kept
+    python docs/picture.py rows [PAGE]          pictures/view-matrix-rows-*.png: some rows of a very long text, likewise
 
 Run from a checkout with the extra ``dev``.
 """
@@ -157,6 +158,15 @@ def running(made: Path | None) -> None:
     _shoot(page, "#view=text", "view-text-30000", 820)
 
 
+def rows(made: Path | None) -> None:
+    """The matrix of some rows of a hundred thousand pieces, of a random model."""
+    from attlas.views import write_page
+    from tools import screens
+
+    page = made or write_page(Path(tempfile.mkdtemp()) / "rows.html", [screens.rows()])
+    _shoot(page, "#view=matrix", "view-matrix-rows", 820)
+
+
 def atlas(folder: Path) -> None:
     """The first screen of an atlas."""
     _shoot(folder / "index.html", "", "atlas", 640)
@@ -186,5 +196,7 @@ if __name__ == "__main__":
             screens()
         case ["running", *rest]:
             running(Path(rest[0]) if rest else None)
+        case ["rows", *rest]:
+            rows(Path(rest[0]) if rest else None)
         case _:
             sys.exit(__doc__)

@@ -10,6 +10,7 @@ import { fitted } from "./surface.js";
 const MOST_LINES = 6000; // drawn at once, the strongest first
 const MOST_ROWS = 200; // rows of a column; of longer texts a window is shown
 const FAINTEST = 0.008;
+const SHARE = 0.05; // of the strongest line, where there is but a window of a long text
 const LEAST = 0.0005; // of a number that is written
 const NARROW = 400; // pixels below which words are smaller and single heads have no columns
 const SQUEEZED = 84; // pixels of a word there
@@ -21,6 +22,8 @@ const COLUMN = 76; // pixels of a head's column of bars, at most
 const BARRED = 18; // and from which on it holds bars; below that, cells that are as strong as the weight
 
 export const headView = {
+  note: ([panel]) => (panel && windowed(panel) ? "A window of queries and keys is shown; a full line is the strongest in it, and far keys may get more." : null),
+
   named: ({ panel, heads }, { layer }) => (heads.length > 1 && !panel.strand.joint && !panel.signed
     ? `${heads.length} heads of ${layerName(panel.strand, layer)}, numbers are their means` : meanName(panel.strand, layer, heads)),
 
@@ -71,8 +74,9 @@ export const headView = {
     const colourOf = (value, place) =>
       panel.signed ? (value < 0 ? colours.negative : colours.positive) : headColour(colours, heads[place]);
 
-    const full = panel.signed ? Math.max(1e-6, ...grids.map((grid) => grid.top)) : 1; // what a full line stands for
-    for (const line of linesOf(geometry, focus)) {
+    const lines = linesOf(geometry, focus);
+    const full = panel.signed ? Math.max(1e-6, ...grids.map((grid) => grid.top)) : windowed(panel) ? lines.at(-1)?.value : 1; // what a full line stands for
+    for (const line of lines) {
       const alone = focus.query !== null || focus.key !== null;
       const strength = Math.min(1, Math.abs(line.value) / full);
       const alpha = alone ? 0.07 + 0.93 * strength ** 0.7 : 0.95 * strength;
@@ -243,11 +247,17 @@ function strongest({ panel, heads, grids }, state) {
   return { caption: `The strongest line of each query: ${panel.title}`, columns: ["query", "key", panel.strand.joint ? "layer" : "head", "value"], rows };
 }
 
+/** Whether all that is seen is a window of a text too long for its weights, where no line need be strong. */
+function windowed({ reckoned, keys }) {
+  return Boolean(reckoned) && keys.length > MOST_ROWS;
+}
+
 /** Lines worth drawing, weakest first so that strong ones lie on top. */
 function linesOf({ data, queries, keys }, focus) {
   const lines = [];
   const alone = focus.query !== null || focus.key !== null;
-  const faintest = alone ? 0.001 : FAINTEST;
+  const few = windowed(data.panel);
+  const faintest = few ? 0 : alone ? 0.001 : FAINTEST;
   data.grids.forEach((grid, place) => {
     const rows = focus.query !== null ? [focus.query, focus.query + 1] : queries;
     const columns = focus.key !== null ? [focus.key, focus.key + 1] : keys;
@@ -261,5 +271,6 @@ function linesOf({ data, queries, keys }, focus) {
     }
   });
   lines.sort((a, b) => Math.abs(a.value) - Math.abs(b.value));
-  return lines.length > MOST_LINES ? lines.slice(-MOST_LINES) : lines;
+  const least = few && lines.length ? SHARE * lines.at(-1).value : 0;
+  return lines.slice(Math.max(0, lines.length - MOST_LINES)).filter(({ value }) => Math.abs(value) >= least);
 }
