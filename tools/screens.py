@@ -8,7 +8,7 @@ writes; a chat that smollm2 goes on with, in its regions; a text of 1,700 pieces
 Chromium as any page is, in windows from 360 to 2,560 pixels, and every text that is drawn is held against the same
 rules as in ``tests/views/test_layout_browser.py``: the drawing covers 85 % of the width, no label lies on another,
 sticks out, or is smaller than 11 pixels. ``--keep`` keeps each screen as a picture; ``--page`` writes what was
-found. Needs the models, and takes half an hour.
+found. Needs the models, and takes some minutes, on a busy machine half an hour.
 """
 
 from __future__ import annotations

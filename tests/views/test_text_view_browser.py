@@ -16,7 +16,7 @@ from scenes import SPOKEN, page, reading, scene, spoken, strand, written
 from serving import HOSTILE
 
 from attlas.ids import Stream
-from attlas.views import Scene
+from attlas.views import Scene, Strand
 from attlas.views.regions import regions_of, with_regions
 from attlas.views.saying import Saying
 
@@ -227,6 +227,25 @@ def test_all_heads_of_the_layer_stand_below_a_short_text(open_page: Open) -> Non
     heading, rows = rows_below(shown)
     assert heading == "Each layer: words receive, on average"
     assert rows == {f"layer {layer + 1}": in_cells(weights[layer].mean((0, 1))) for layer in range(3)}
+    assert faults(shown) == []
+
+
+def test_of_more_heads_than_fit_the_strongest_stand_below_and_the_one_that_is_shown(open_page: Open) -> None:
+    text = reading(tuple(f"w{at}" for at in range(10)))
+    weights = np.full((1, 30, 10, 10), 0.1, np.float32)
+    peak = np.linspace(0.1, 0.7, 30, dtype=np.float32)[:, None]  # the later a head, the more it gives to one word
+    weights[0, :, :, 4] = peak
+    weights[0, :, :, [1, 2, 3, 5, 6, 7, 8, 9]] = (0.9 - peak) / 8
+    made = Scene("m", ("t",), (Strand(Stream.ENCODER, text, text, weights),))
+    html = page([made], kind="text", layer=0, heads=[2])
+    shown = open_page(html, viewport={"width": 1280, "height": 640})
+    record(shown)
+    drawn = [each["text"] for each in texts(shown)]
+    (heading,) = (each for each in drawn if "with the strongest links" in each)
+    labels = [each for each in drawn if re.fullmatch(r"1-\d+", each)]
+    assert heading == f"{len(labels)} of the 30 heads of layer 1, with the strongest links: words receive, on average"
+    assert 4 <= len(labels) < 30
+    assert labels == ["1-3", *(f"1-{head}" for head in range(32 - len(labels), 31))]
     assert faults(shown) == []
 
 

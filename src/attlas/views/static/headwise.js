@@ -32,7 +32,7 @@ export async function rowsOf(panel, state) {
 }
 
 /** Which rows there is room for below a text, and how high they are; null where it is not worth while. */
-export function tableRoom({ rows, panel, two }, y, width, free, surface, colours) {
+export function tableRoom({ rows, panel, two, chosen }, y, width, free, surface, colours) {
   if (!rows.length) return null;
   const size = free / rows.length > 48 ? LETTERS[1] : LETTERS[0];
   const font = `${size}px ${colours.sans}`;
@@ -42,7 +42,7 @@ export function tableRoom({ rows, panel, two }, y, width, free, surface, colours
   const head = Math.max(...sides.map(({ high }) => high));
   const fitting = Math.floor((free - TITLE - head) / LOWEST);
   if (fitting < Math.min(FEWEST, rows.length)) return null;
-  const shown = rows.length <= fitting ? rows : strongest(rows, panel.keys, fitting);
+  const shown = rows.length <= fitting ? rows : strongest(rows, panel.keys, fitting, chosen);
   const step = Math.min(HIGHEST, Math.floor((free - TITLE - head) / shown.length));
   return { rows: shown, all: rows.length, y, top: y + TITLE + head, left, width, step, size, font, height: TITLE + head + shown.length * step + 2 };
 }
@@ -56,9 +56,10 @@ function sideOf(labels, width, surface, font, size) {
   return { cell: Math.min(WIDEST, (width - overhang) / labels.length), turned: true, high: Math.ceil(widest * Math.sin(TURN)) + 12 };
 }
 
-/** Of more rows than fit, those that give most to one word on average; in their order. */
-function strongest(rows, labels, fitting) {
-  const strength = new Map(rows.map((row) => [row, Math.max(...row.sources.map((source) => largest(source.average(), labels)))]));
+/** Of more rows than fit, that of a head that is shown alone, and those that give most to one word on average; in their order. */
+function strongest(rows, labels, fitting, chosen) {
+  const alone = chosen.length === 1 ? chosen[0].head : undefined;
+  const strength = new Map(rows.map((row) => [row, row.head === alone ? Infinity : Math.max(...row.sources.map((source) => largest(source.average(), labels)))]));
   const kept = new Set([...rows].sort((a, b) => strength.get(b) - strength.get(a)).slice(0, fitting));
   return rows.filter((row) => kept.has(row));
 }
@@ -79,11 +80,12 @@ export function drawTable(surface, { data, table }, state, focus, shown, valuesO
   const full = Math.max(1e-9, ...values.map((line) => largest(line, labels)));
   const ramp = panel.signed ? colours.diverging : colours.sequential;
 
-  const of = rows[0].head === null ? "Each layer" : `Each head of ${layerName(panel.strand, rows[0].layer)}`;
-  const some = rows.length < table.all ? `, the ${rows.length} of ${table.all} with the strongest links` : "";
+  const [what, where] = rows[0].head === null ? ["layer", ""] : ["head", ` of ${layerName(panel.strand, rows[0].layer)}`];
+  const whole = `Each ${what}${where}`;
+  const some = `${rows.length} of the ${table.all} ${what}s${where}, with the strongest links`;
   const said = shown.said.replace(/,$/, "").replace(/^Words receive/, "words receive");
   const strong = `600 12px ${colours.sans}`;
-  surface.text(fitted(`${of}${some}: ${said}`, surface, strong, table.width), 0, table.y + 10, { font: strong, fill: colours.ink });
+  surface.text(fitted(`${rows.length < table.all ? some : whole}: ${said}`, surface, strong, table.width), 0, table.y + 10, { font: strong, fill: colours.ink });
   labels.forEach((label, column) => {
     const x = left + (column + 0.5) * cell;
     const chosen = shown.side === "both" && shown.of.includes(column);
