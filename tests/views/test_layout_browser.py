@@ -86,6 +86,12 @@ SHOW = """async (fragment) => {
 }"""
 
 
+# where the lowest text of a picture stands in the window
+LOWEST = (
+    "(canvas) => canvas.getBoundingClientRect().top + Math.max(...attlasDrawn.get(canvas).map(({ y }) => y ?? 0))"
+)
+
+
 @pytest.mark.parametrize("kind", SCENES)
 def test_every_view_fills_the_window(kind: str, open_page: Callable[..., Page]) -> None:
     shown = open_page(page([SCENES[kind]()]), own=True)
@@ -97,6 +103,9 @@ def test_every_view_fills_the_window(kind: str, open_page: Callable[..., Page]) 
                 shown.evaluate(SHOW, f"view={view}&theme={scheme}&layer=0")
                 assert shown.locator(".attlas").get_attribute("data-view") == view
                 found = faults(shown)
+                if view == "text" and width > 900:
+                    lowest = shown.locator(".attlas-stage canvas").evaluate(LOWEST)
+                    found += [f"it ends at {lowest:.0f} of {height}"] if lowest < 0.75 * height else []
                 if found:
                     wrong[f"{view}, {width}, {scheme}"] = found[:4]
     assert not wrong

@@ -180,6 +180,66 @@ def test_the_shade_is_that_of_the_number(open_page: Open) -> None:
         assert colour[3] == 0 if share <= 0.04 else np.abs(np.array(colour[:3]) - shade).max() <= 4
 
 
+def rows_below(shown: Page) -> tuple[str, dict[str, list[str]]]:
+    """What stands below a text: its heading, and the numbers of each row by its label."""
+    drawn = [each["text"] for each in texts(shown)]
+    (begin,) = (at for at, text in enumerate(drawn) if text.startswith("Each "))
+    found: dict[str, list[str]] = {}
+    for text in drawn[begin + 1 :]:
+        if re.fullmatch(r"\d+-\d+|layer \d+", text):
+            found[text] = []
+        elif found:
+            found[next(reversed(found))].append(text)
+    return drawn[begin], found
+
+
+def in_cells(values: np.ndarray) -> list[str]:
+    """The numbers of cells, in two figures; those that are next to nothing are left out."""
+    return [written(float(f"{value:.1e}")) for value in values if value >= 0.0005]
+
+
+def test_all_heads_of_the_layer_stand_below_a_short_text(open_page: Open) -> None:
+    """For what is pointed at, else on average; a click on a row shows its head, and a cell says its number."""
+    made = scene()
+    weights = made.strands[0].weights
+    shown = open_page(page([made], kind="text", layer=1, heads=[2]))
+    record(shown)
+    heading, rows = rows_below(shown)
+    assert heading == "Each head of layer 2: words receive, on average"
+    assert rows == {f"2-{head + 1}": in_cells(weights[1, head].mean(0)) for head in range(4)}
+    point(shown, "farmer")
+    assert said(shown).startswith("farmer attends to")
+    heading, rows = rows_below(shown)
+    assert heading == "Each head of layer 2: farmer attends to"
+    assert rows == {f"2-{head + 1}": in_cells(weights[1, head, 2]) for head in range(4)}
+
+    (x, _), (_, y) = place_of(shown, "She", nth=2), place_of(shown, "2-4")  # text and list come before
+    box = shown.locator(".attlas-stage canvas").first.bounding_box()
+    assert box
+    shown.mouse.move(box["x"] + x, box["y"] + y)
+    assert said(shown) == f"Words receive, on average, She {written(weights[1, 3, :, 7].mean())} (head 2-4)"
+    shown.mouse.down()
+    shown.mouse.up()
+    address_has(shown, "head=3&heads=3")
+    shown.locator("[data-value=layers]").click()
+    shown.wait_for_timeout(150)
+    record(shown)
+    heading, rows = rows_below(shown)
+    assert heading == "Each layer: words receive, on average"
+    assert rows == {f"layer {layer + 1}": in_cells(weights[layer].mean((0, 1))) for layer in range(3)}
+    assert faults(shown) == []
+
+
+@pytest.mark.parametrize(("count", "width"), [(400, 1280), (10, 700)])
+def test_where_there_is_no_room_for_heads_none_stand_below(open_page: Open, count: int, width: int) -> None:
+    text = reading(tuple(f"w{at}" for at in range(count)))
+    made = Scene("m", ("t",), (strand(queries=text, layers=1, heads=2, vectors=False),))
+    shown = open_page(page([made], kind="text", layer=0, heads=[0]), viewport={"width": width, "height": 800})
+    record(shown)
+    assert not [each for each in texts(shown) if each["text"].startswith("Each head")]
+    assert faults(shown) == []
+
+
 def test_a_translation_is_two_texts(open_page: Open) -> None:
     source, target = reading(("The", "farmer", "slept", "[EOS]")), reading(("[PAD]", "Le", "fermier"))
     made = Scene("m", ("a", "b"), (strand(Stream.CROSS, target, source),))

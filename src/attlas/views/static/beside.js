@@ -11,7 +11,7 @@ const WIDE = 820; // pixels of room from which on it stands at the side
 const STRONGEST = 10; // at least
 const LONGEST = 40; // and at most
 const FEWER = 5; // of them, below the text
-const STEP = 20;
+export const STEP = 20; // pixels of a line
 const GAP = 6; // above a heading within it
 const TOLD = 5; // pieces or labels that the model holds most likely
 const LENSES = 3; // heads of which is told what they write
@@ -27,6 +27,11 @@ export function asideRoom(data, { width, height }) {
   const listed = Math.min(LONGEST, panel.keys.length, Math.floor((height - 34 - parts - says) / STEP));
   const words = beside ? Math.max(STRONGEST, listed) : FEWER;
   return { beside, words, width: beside ? Math.max(260, Math.round(width * 0.28)) : width, height: words * STEP + 34 + parts + says };
+}
+
+/** How many more words it can list below a text, where so many pixels are left. */
+export function moreWords({ panel }, { beside, words }, free) {
+  return beside ? 0 : Math.max(0, Math.min(Math.floor(free / STEP), Math.min(LONGEST, panel.keys.length) - words));
 }
 
 /** Draw it for what is shaded. */

@@ -1,7 +1,7 @@
 // Running text in lines: which words stand on which line, at which place. Pieces of one word stand close, closing marks
 // close to what they close; a region begins on a line of its own, below its name.
 
-const SIZES = [72, 62, 52, 44, 40, 36, 30, 26, 22, 19, 16]; // of letters: a text that is short is written larger
+const SIZES = [96, 84, 72, 62, 52, 44, 40, 36, 30, 26, 22, 19, 16]; // of letters: a text that is short is written larger
 const LINE = 1.7; // times that from line to line
 const FULL = 0.8; // of the height, up to which a larger size may fill it
 const BETWEEN = 0.3; // times the size between words

@@ -1,6 +1,7 @@
 // The text view: the running text, every word shaded by what it receives from the word that is pointed at, or gives to it;
 // where none is, by what it receives on average. A click keeps a word, and several that are kept make a sum. Beside the text
-// stand the strongest words, what each region of the text gets, head by head, and what the model says there.
+// stand the strongest words, what each region of the text gets, head by head, and what the model says there; below a short
+// text all heads of the layer (headwise.js).
 //
 // The text scrolls; the canvas does not, and only the lines in sight are drawn on it (flow.js says where words are).
 
@@ -9,11 +10,13 @@ import { rowOf } from "./readings.js";
 import { flowOf, lineAt, wordAt } from "./flow.js";
 import { legible, shade } from "./palette.js";
 import { regionsOf } from "./regions.js";
-import { drawAside, asideRoom } from "./beside.js";
+import { STEP, drawAside, asideRoom, moreWords } from "./beside.js";
 import { writtenWith } from "./saying.js";
+import { cellAt, chosenBy, drawTable, rowsOf, sayCell, tableRoom } from "./headwise.js";
 
 const PADDING = 4; // pixels around a word
 const LISTED = 200; // words of a table
+const BELOW = 24; // pixels between a text and what stands below it
 const STEP_BACK = 3; // lines that stay in sight above a word that is sought
 
 export const textView = {
@@ -37,7 +40,7 @@ export const textView = {
     const sources = await Promise.all(chosen.map(({ layer, head }) => panel.soon(layer, head)));
     const data = {
       panel, chosen, sources, flows: new Map(), told: new Map(), name: nameOf(panel, chosen, state),
-      two: panel.queries !== panel.keys && !alike(panel), regions: regionsOf(panel, state), ready: true,
+      two: panel.queries !== panel.keys && !alike(panel), regions: regionsOf(panel, state), rows: await rowsOf(panel, state), ready: true,
     };
     const coming = sources.filter((source) => source.coming);
     if (!coming.length) return data;
@@ -58,10 +61,12 @@ export const textView = {
     if (!data.flows.has(name)) data.flows.set(name, flowOf(data, width, height, surface, colours));
     const flow = data.flows.get(name);
     const seen = Math.min(Math.floor(height / flow.step) * flow.step, flow.height); // whole lines
-    const place = { words: aside.words, ...(aside.beside ? { x: width + 28, y: 0, width: aside.width } : { x: 0, y: seen + 16, width: room.width }) };
-    const whole = aside.beside ? Math.max(seen, aside.height) : seen + 16 + aside.height;
+    const more = moreWords(data, aside, room.height - seen - 16 - aside.height);
+    const place = { words: aside.words + more, ...(aside.beside ? { x: width + 28, y: 0, width: aside.width } : { x: 0, y: seen + 16, width: room.width }) };
+    const table = aside.beside ? tableRoom(data, seen + BELOW, flow.width, height - seen - BELOW, surface, colours) : null;
+    const whole = aside.beside ? Math.max(seen, aside.height, table ? table.y + table.height : 0) : seen + 16 + aside.height + more * STEP;
     const begin = beginOf(data, state, flow, seen);
-    return { data, flow, seen, begin, aside: place, top: 0, width: room.width, height: whole, total: flow.height - seen };
+    return { data, flow, seen, begin, table, aside: place, top: 0, width: room.width, height: whole, total: flow.height - seen };
   },
 
   draw(surface, geometry, state, focus, colours) {
@@ -97,11 +102,18 @@ export const textView = {
       }
     });
     drawAside(surface, geometry, state, shown, colours);
+    if (geometry.table) drawTable(surface, geometry, state, focus, shown, (row) => valuesOf(row, shown), colours);
+    geometry.kept = keptRow(data, state);
+    if (!surface.still) data.table = geometry.table; // what is spoken of is on the screen
   },
 
   hit(geometry, x, y) {
-    const { flow, seen, top } = geometry;
-    if (y < 0 || y >= seen || x > flow.width) return null;
+    const { flow, seen, top, table } = geometry;
+    if (y < 0 || x > flow.width) return null;
+    if (y >= seen) {
+      const cell = table && cellAt(table, x, y);
+      return cell ? { query: geometry.kept, key: null, cell } : null;
+    }
     const word = wordAt(flow, x, y + top);
     if (!word) return null;
     return word.side === "key" ? { query: null, key: word.row } : { query: word.row, key: null };
@@ -109,6 +121,7 @@ export const textView = {
 
   /** A click keeps a word beside those that are kept, or lets it go again. */
   click(geometry, state, focus) {
+    if (focus?.cell) return chosenBy(geometry.table, focus.cell);
     if (!focus || focus.query === null) return null;
     return toggled(geometry.data.panel.queries[focus.query].pieces[0], state);
   },
@@ -136,6 +149,7 @@ export const textView = {
     if (!data.sources.length) return noHead(data.panel, state);
     const shown = shownOf(data, state, focus);
     if (data.problem) return `These numbers could not be read: ${data.problem}`;
+    if (focus.cell && data.table) return sayCell(data, data.table, focus.cell, valuesOf(data.table.rows[focus.cell[0]], shown));
     if (!shown.of.length) return data.ready ? "" : "Queries and keys are being unpacked.";
     if (shown.silent) return `${shown.said}.`;
     const found = shown.ranked(6).map(({ label, value }) => `${label.short} ${written(value, shown.exact)}`).join(" · ");
@@ -193,6 +207,17 @@ function strongestOf(values) {
   sizes.forEach((size, row) => { if (size > least) found.push(row); });
   for (let row = 0; row < sizes.length && found.length < LISTED; row += 1) if (sizes[row] === least) found.push(row);
   return found.sort((a, b) => sizes[b] - sizes[a] || a - b);
+}
+
+/** The same values of one row of the table. */
+function valuesOf(row, { back, of }) {
+  return sumOf(row.sources, back, of);
+}
+
+/** The row of the word that is kept by arrow keys; null where none is. */
+function keptRow({ panel }, state) {
+  const row = rowOf(panel.queries, state.query);
+  return row < 0 ? null : row;
 }
 
 /** The mean over sources of what words receive from some words, or give to them; of none: from all on average. */
