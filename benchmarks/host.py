@@ -221,7 +221,7 @@ def page(now: Process, before: Process | None, commit: str, rounds: int) -> list
         "*Made ready* is what comes before the model runs (padding, marks, edges, copies, words), of all passages;",
         f"*taken in* what comes after, of {min(TAKEN, about['passages'])} passages. No model and no device are in",
         "these figures: how much of them a GPU waits for is not known from them, and",
-        "[the studies on a GPU](device_studies.md) were timed before the code was changed. What is asked of a device",
+        "[the studies on a GPU](device_studies.md) are a benchmark of their own. What is asked of a device",
         "already then (marks as numbers, the places of clusters' rows) is in these figures, too, done by the CPU.",
         "",
         "| study | made ready, ms | before | times as fast | a passage, ms | taken in, ms | before | times as fast |",

@@ -3,6 +3,7 @@ sentence."""
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,14 @@ from attlas.stats import Bundle
 from attlas.store import load_checkpoint
 from attlas.studies.relations.call import relations
 from attlas.studies.survey.call import survey
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_old_is_looked_through() -> None:
+    """When memory runs out all that can be freed is looked for, a hundred times in here."""
+    gc.collect()
+    gc.freeze()
+
 
 ERRORS = [
     torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB"),

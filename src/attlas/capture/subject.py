@@ -330,8 +330,9 @@ class Subject:
         self.require("norms")
         return output_matrix(self.layout.projections[site], self.heads(site)).to(self.device)
 
-    def lengths(self, call: AttentionCall) -> Tensor:
+    def lengths(self, call: AttentionCall, grams: Tensor | None = None) -> Tensor:
         """||f(x)|| of every head and key of a call at the seam, (batch, head, key): what turns weights into norms.
+        Who asks for many batches may keep the site's :meth:`gram` and hand it in.
 
         >>> from attlas.capture import Fold
         >>> subject, seen = load(), []
@@ -340,7 +341,15 @@ class Subject:
         >>> seen[0]
         torch.Size([1, 12, 5])
         """
-        return lengths(call, gram(self.output_matrix(call.site).detach().float()))
+        return lengths(call, self.gram(call.site) if grams is None else grams)
+
+    def gram(self, site: Site) -> Tensor:
+        """W_O W_O^T of every head of a site, (head, width, width): with it a key's ||f(x)|| is had from its value.
+
+        >>> load().gram(Site(Stream.ENCODER, 0)).shape
+        torch.Size([12, 32, 32])
+        """
+        return gram(self.output_matrix(site).detach().float())
 
     def joint(self, call: AttentionCall) -> Tensor:
         """Joint norms ||sum_h alpha^h f^h(x)|| of a call at the seam, (batch, query, key): what each key brings, all

@@ -89,6 +89,11 @@ class StreamMarks:
         return torch.cat([torch.stack([*sets, *nobody], 1), self.queries.tags.transpose(1, 2)], 1)
 
     @cached_property
+    def readers(self) -> Tensor:
+        """How much each query counts in what keys receive: those of the text do, (batch, query)."""
+        return self.queries.real.float()
+
+    @cached_property
     def from_start(self) -> Tensor:
         """How far every key is from the first of its text, and whether it is the first: (batch, key, 2)."""
         real, count = self.queries.real, self.queries.real.cumsum(1)

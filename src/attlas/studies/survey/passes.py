@@ -94,6 +94,13 @@ class Survey(Watcher):
         self.seed = seed
         self.norms = subject.has_norms
         self.statistics = matrix_statistics if matrix else statistics
+        self._grams: dict[Site, Tensor] = {}
+
+    def lengths(self, call: AttentionCall) -> Tensor:
+        """||f(x)|| of every head and key; what belongs to the weights alone is found once, for all batches."""
+        if call.site not in self._grams:
+            self._grams[call.site] = self.subject.gram(call.site)
+        return self.subject.lengths(call, self._grams[call.site])
 
     def empty(self) -> Bundle:
         """Per stream the figures by half of the units, their chance, parts of speech, Spearman and frequency."""
@@ -151,8 +158,8 @@ class _Pass(Pass):
         if marks is None:
             return
         study, heads = self.study, self.heads[stream][len(self.even[stream])]
-        lengths = study.subject.lengths(call) if study.norms else None
-        rows = study.statistics(call, marks.columns, lengths, marks.pairs, marks.queries.real)
+        lengths = study.lengths(call) if study.norms else None
+        rows = study.statistics(call, marks.columns, lengths, marks.pairs, marks.readers)
         if call.fusable and call.query is not None:  # the model need not compute once more what we have
             call.mixed = rows.mixed.transpose(1, 2).to(call.query.dtype).contiguous()
         self.sites.append(call.site)
