@@ -244,6 +244,7 @@ def test_a_text_without_its_weights_and_with_regions(models: Path, capfd: pytest
     assert "weights" not in strand
     assert strand["layers"] == [1]
     count = len(strand["queries"]["pieces"])
+    assert f"decoder 1 x 4 heads, {count} pieces, looked from 4 of them" in said.out
     assert strand["looked"] == [[1, 2], [count - 3, count]]
     assert [region["name"] for region in strand["queries"]["regions"]] == ["asked", "designer"]
 

@@ -186,6 +186,7 @@ def command(
         f"{strand.stream} {len(strand.layers)} "
         + (f"layers, {strand.joint}" if strand.joint else f"x {len(strand.heads)} heads")
         + f", {strand.queries.length} pieces"
+        + (f", looked from {len(strand.asked)} of them" if strand.looked else "")
         for strand in scenes[0].strands
     )
     typer.echo(printable(f"{scenes[0].model}: {shapes}"))
