@@ -50,6 +50,14 @@ def report_of(out: str) -> Path:
 
 
 @pytest.mark.real
+def test_a_demo_of_no_study_is_refused_before_a_model_is_opened(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("attlas.capture.load", lambda *_: pytest.fail("a model was opened"))
+    attlas(capfd, "demo", "--out", tmp_path / "demo", "--only", "cooking").refuses("no study 'cooking'")
+    assert not (tmp_path / "demo").exists()
+
+
 def test_demo(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     if bundled.bundled_folder() is None:
         pytest.skip("the bundled model is not installed (extra demo)")

@@ -164,7 +164,8 @@ def _judge_leftovers(drawn: Line, said: Said, work: Path, added: Sequence[str]) 
     """After a failure: nothing is left, or a checkpoint from which the run goes on, or else begins anew. A run that
     was asked to end after its result was written is resumed for its page."""
     if said.status == TERMINATED and any(name.endswith("/manifest.json") for name in added):
-        said = _run((*drawn.words, "--resume"), work, SECONDS)
+        more = () if drawn.words[0] == "demo" else ("--resume",)  # the demo goes on without being told to
+        said = _run((*drawn.words, *more), work, SECONDS)
         if said.status not in (0, TERMINATED):
             raise Fault("half a result", f"it cannot be gone on with: {said.sentence[:300]!r}")
         if said.status == 0:

@@ -28,11 +28,14 @@ def command(
     from attlas.capture import load
     from attlas.cli.atlas import show
     from attlas.making import make_atlas
+    from attlas.making.planning import wanted
     from attlas.run import progress_on
+    from attlas.run.parameters import names_of
     from attlas.views import write_page
     from attlas.views.figures import read_survey
 
     check_given({"out": out, "resume": False})
+    wanted(names_of(only))  # what is no study is refused before the model is opened
     subject = load()
     made = make_atlas(
         subject, "sample", out=out, only=only, limit=limit, seed=seed, twins=TWINS, resume=True,
