@@ -61,7 +61,7 @@ def said(shown: Page) -> str:
 
 
 def ranked(text: str) -> list[tuple[str, float]]:
-    inside = re.search(r"(?:attends to|attended to by) (.*?)(?:;| \()", text)
+    inside = re.search(r"(?:attends to|attended to by) (.*?)(?:;| \(|$)", text)
     assert inside, text
     parts = re.split(r" · |, ", inside[1])
     return [(part.split(" ")[0], float(part.rsplit("≈", 1)[1].replace("−", "-"))) for part in parts]
@@ -172,6 +172,11 @@ def test_all_views_show_some_rows_and_say_which(open_page: Callable[..., Page]) 
     assert found, said(shown)
     assert (int(found[1]), int(found[2])) == (int(query), int(key))
     assert float(found[3]) == pytest.approx(value, rel=6e-3)
+
+    shown = open_page(html, "view=model&open=yes&query=215", instead=shown)
+    assert said(shown).startswith("head 2-4: w215 attends to")
+    assert agrees(ranked(said(shown)), weights[1, 3, 215])
+    assert faults(shown) == []
 
     shown = open_page(html, "view=matrix", instead=shown)
     shown.wait_for_timeout(100)

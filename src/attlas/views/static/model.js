@@ -143,11 +143,12 @@ export const modelView = {
     if (focus.close) return "Close the enlarged head.";
     if (focus.layer !== undefined && !focus.cell) return describe(data, state, focus);
     if (!open || focus.query === null) return describe(data, state, open ?? state);
-    const { grid } = open;
+    const { grid, source } = open;
     const exact = grid.exactRow(focus.query);
+    const line = source ? source.line(false, focus.query) : grid.data.subarray(focus.query * grid.columns, (focus.query + 1) * grid.columns);
     const word = panel.queries[focus.query].short;
     const label = mapName(panel.strand, open.layer, open.head);
-    const links = panel.keys.map((key, at) => ({ key, value: grid.data[focus.query * grid.columns + at] }));
+    const links = panel.keys.map((key, at) => ({ key, value: line[at] }));
     const told = ({ key, value }) => `${key.short} ${written(value, exact)}`;
     if (focus.key !== null) return `${label}: ${word} → ${told(links[focus.key])}`;
     links.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
@@ -174,11 +175,12 @@ function figuresOf(panel, state) {
   return state.sort ? panel.scene.figures[state.sort]?.[panel.strand.stream] : undefined;
 }
 
-/** The head that is enlarged, with all its numbers; null where the panel has no such head. */
+/** The head that is enlarged, with all its numbers, or what they are reckoned from; null where the panel has no such head. */
 async function opened(panel, { layer, head }) {
   if (!panel.headsOf(layer).includes(head)) return null;
   const grid = await panel.picture(layer, head);
-  return { layer, head, grid, strongest: strongest(grid, panel.strand.causal) };
+  const source = grid.coarse ? await panel.source(layer, head) : null;
+  return { layer, head, grid, source, strongest: strongest(grid, panel.strand.causal) };
 }
 
 /** The heads to show, in their order: [{ layer, head, figure }]. */
