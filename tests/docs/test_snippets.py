@@ -69,6 +69,7 @@ SMALLER = {  # what is added to a command, so that it is soon done: options of s
     **dict.fromkeys(("survey", "noop", "ablate", "importance"), "--limit 6"),
     **dict.fromkeys(("heads", "relations", "clusters", "norms", "align"), "--limit 6 --twins 1"),
     "coref": "--twins 1",
+    "roles": "--texts 12",
     "atlas": "--limit 6 --twins 1 --only survey,relations",
     "atlas many": "--limit 6 --only norms",
     "atlas join": "",
