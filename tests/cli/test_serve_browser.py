@@ -25,8 +25,9 @@ from command_line import attlas
 
 import twins
 from attlas.capture import Subject, load
-from attlas.cli.looking import Shelf, look, look_limits
+from attlas.capture.answering import Shelf, look
 from attlas.corpora import limited
+from attlas.corpora.limits import look_limits
 from attlas.errors import CapabilityError, TextError
 from attlas.ids import Stream
 from attlas.models import bundled
@@ -39,7 +40,9 @@ if TYPE_CHECKING:
 
 TEXT = "The farmer offered apples to the housekeeper, because he had too many of them."
 COMMAND = "from attlas.cli import main; main()"
-SLOW = f"import time; from attlas.cli import looking; looking.look = lambda *_, **__: time.sleep(120); {COMMAND}"
+SLOW = (
+    f"import time; from attlas.capture import answering; answering.look = lambda *_, **__: time.sleep(120); {COMMAND}"
+)
 HEADS = {"bert": "AutoModel", "llama": "AutoModelForCausalLM", "bart": "AutoModelForSeq2SeqLM"}
 
 

@@ -16,7 +16,7 @@ from serving import ask, ask_look
 
 import twins
 from attlas.capture import Subject
-from attlas.cli.looking import Shelf, chat_prompt, look, room_told, scene_of
+from attlas.capture.answering import Shelf, chat_prompt, look, room_told, scene_of
 from attlas.errors import CapabilityError, TextError
 from attlas.ids import Stream
 from attlas.text import Document

@@ -51,9 +51,9 @@ def command(
     from functools import partial
 
     from attlas.capture import load
+    from attlas.capture.answering import Shelf, check_card, look, room_told, scene_of
     from attlas.cli.allowed import Allowed
-    from attlas.cli.looking import Shelf, check_card, look, look_limits, room_told, scene_of
-    from attlas.corpora.limits import limited
+    from attlas.corpora.limits import limited, look_limits
     from attlas.models import bundled
     from attlas.views.card import read_card
     from attlas.views.figures import read_atlas, read_survey

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from attlas.cli.commands import LookLimits, with_shared_options
-from attlas.corpora.limits import limited
+from attlas.corpora.limits import limited, look_limits
 from attlas.errors import CapabilityError, TextError, printable
 from attlas.run.parameters import Help, Model
 from attlas.run.session import slug
@@ -128,7 +128,7 @@ def command(
 ) -> None:
     """Show attention in the browser: write one page that needs nothing but itself, with all views in it."""
     from attlas.capture import load
-    from attlas.cli.looking import Shelf, check_card, look, look_limits, reckoned_scene, scene_of
+    from attlas.capture.answering import Shelf, check_card, look, reckoned_scene, scene_of
     from attlas.models.bundled import resolve
     from attlas.views import write_page
     from attlas.views.card import read_card

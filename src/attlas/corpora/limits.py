@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
 
-from attlas.errors import CorpusError
+from attlas.errors import CapabilityError, CorpusError
 
 MEBIBYTE = 2**20
 MOST_DIGITS = 4300  # of a whole number, beyond which Python converts none
@@ -122,6 +122,25 @@ def limits_of(given: Limits | str) -> Limits:
             raise CorpusError(f"{part.strip()!r} is no limit such as line=20000000; there are {listed}")
         changed[name] = int(number)
     return Limits(**{**in_force().values(), **changed})
+
+
+def look_limits(given: str | None) -> Limits | None:
+    """The limits of a command that looks and reads no corpus, of which there is one.
+
+    >>> look_limits("weights=1000").weights
+    1000
+    >>> look_limits("line=1000")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CapabilityError: the limit line is for corpora, and this command reads none; give weights=N
+    """
+    if given is None:
+        return None
+    limits = limits_of(given)
+    for name, value in Limits().values().items():
+        if name != "weights" and limits.values()[name] != value:
+            raise CapabilityError(f"the limit {name} is for corpora, and this command reads none; give weights=N")
+    return limits
 
 
 def above(name: str) -> str:

@@ -1,4 +1,5 @@
-"""From a question to a capture: what ``attlas view`` and ``attlas serve`` share."""
+"""From a question to what the viewer shows: models that stay open, what is read or written, and how long it may take;
+``attlas view`` and ``attlas serve`` share it."""
 
 from __future__ import annotations
 
@@ -9,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from attlas.corpora.limits import Limits, limits_of
 from attlas.errors import CapabilityError
 from attlas.ids import Stream
 from attlas.models import bundled
@@ -251,25 +251,6 @@ def reckoned_scene(
 
     scene = look_reckoned(shelf.get(question.model), question.text, layers=layers, heads=heads, rows=rows)
     return with_regions(scene, markers) if markers else scene
-
-
-def look_limits(given: str | None) -> Limits | None:
-    """The limits of a command that looks and reads no corpus, of which there is one.
-
-    >>> look_limits("weights=1000").weights
-    1000
-    >>> look_limits("line=1000")
-    Traceback (most recent call last):
-        ...
-    attlas.errors.CapabilityError: the limit line is for corpora, and this command reads none; give weights=N
-    """
-    if given is None:
-        return None
-    limits = limits_of(given)
-    for name, value in Limits().values().items():
-        if name != "weights" and limits.values()[name] != value:
-            raise CapabilityError(f"the limit {name} is for corpora, and this command reads none; give weights=N")
-    return limits
 
 
 def check_card(shelf: Shelf, card: Card, names: Sequence[str]) -> None:
