@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -146,9 +146,16 @@ class Between:
         return self.bundle[name]
 
 
+@pytest.fixture
+def handler() -> Iterator[object]:
+    """What makes Ctrl-C an error; in the background, where it is ignored, Python has none."""
+    kept = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield signal.default_int_handler
+    signal.signal(signal.SIGINT, kept)
+
+
 @pytest.mark.parametrize("after", [0, 1, len(ORDER) // 2])
-def test_a_signal_does_not_break_a_batch_in_two(tmp_path: Path, after: int) -> None:
-    handler = signal.getsignal(signal.SIGINT)
+def test_a_signal_does_not_break_a_batch_in_two(tmp_path: Path, after: int, handler: object) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(InStages(after, by_signal=True), out=tmp_path)
     assert signal.getsignal(signal.SIGINT) is handler

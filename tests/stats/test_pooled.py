@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from attlas.errors import NumberError, StatsError
@@ -175,6 +175,7 @@ def test_bundle_keeps_order_and_tricky_names() -> None:
     st.sampled_from([(1,), (2,), (3, 1, 4), ()]), st.lists(st.integers(0, 9), min_size=0, max_size=40),
     st.sampled_from([1, 4, 128]), st.booleans(), st.booleans(), st.integers(0, 2**31),
 )  # fmt: skip
+@example((3, 1, 4), [0] * 11, 1, False, True, 0)
 def test_blocks_have_the_very_bits_of_sums_block_by_block(
     shape: tuple[int, ...], units: list[int], blocks: int, turned: bool, wide: bool, seed: int
 ) -> None:

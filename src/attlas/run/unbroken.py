@@ -21,7 +21,7 @@ def unbroken() -> Iterator[None]:
     once, as ever. Signals reach the main thread alone, so that in others there is nothing to do.
 
     >>> import os
-    >>> done = []
+    >>> kept, done = signal.signal(signal.SIGINT, signal.default_int_handler), []
     >>> try:
     ...     with unbroken():
     ...         os.kill(os.getpid(), signal.SIGINT)
@@ -29,6 +29,7 @@ def unbroken() -> Iterator[None]:
     ... except KeyboardInterrupt:
     ...     done
     ['all of it']
+    >>> _ = signal.signal(signal.SIGINT, kept)
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -95,14 +95,8 @@ class PooledMean:
             return False
         begins = np.flatnonzero(np.diff(places, prepend=-1)).tolist()
         for begin, end in pairwise([*begins, len(order)]):
-            first, *others = order[begin:end]
             for total, values in ((self._sums[places[begin]], s), (self._counts[places[begin]], n)):
-                block = values[first]
-                if others:
-                    block = block.copy()
-                    for text in others:
-                        block += values[text]
-                total += block
+                total += _summed(values, order[begin:end])
         return True
 
     def _many_at_once(
@@ -206,6 +200,20 @@ def _runs(places: NDArray[np.int64], cells: int) -> list[slice]:
             begins.append(last)
         last = end
     return [slice(begin, end) for begin, end in zip(begins, [*begins[1:], len(places)], strict=True)]
+
+
+def _summed(values: NDArray[np.float64], texts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The values of some texts, (text, ...), summed in their order; what one text has is not copied."""
+    first, *others = texts
+    if not others:
+        block: NDArray[np.float64] = values[first]
+        return block
+    if values[0].size == 1:  # of which numpy adds many in an order of its own
+        return np.asarray(values[texts].sum(0))
+    block = values[first].copy()
+    for text in others:
+        block += values[text]
+    return block
 
 
 def _by_block(values: NDArray[np.float64], first: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.float64]:
