@@ -13,11 +13,11 @@ demo: $(READY)
 test: $(READY)
 	+$(MAKE) --no-print-directory --jobs 2 lint tests-alone
 
-# Two processes of one thread each: most tests are many small calls, which more threads do not hasten, and a third
-# process gains nothing on two cores. Files in the order of their names: the short ones, with examples from docstrings,
-# come last, so that both end together. PYTEST holds further options, such as --require-browser.
+# Three processes of one thread each: most tests are many small calls, which more threads do not hasten, and those that
+# wait for a browser or another process leave room for a third, also on two cores. Files in the order of their names:
+# the short ones, with examples from docstrings, come last, so that all end together. PYTEST holds further options, such as --require-browser.
 tests-alone: $(READY)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(PYTEST)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(PYTEST)
 
 # Every study killed on its way, told to end, left without room, two at once in a folder; and threads on one Subject:
 # some hours, so no part of the tests. CHAOS holds options, such as --study survey; see tools/chaos.
