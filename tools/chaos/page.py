@@ -129,7 +129,7 @@ def _summary(trials: list[Trial]) -> str:
 
 
 def _listed(title: str, trials: Sequence[Trial]) -> list[str]:
-    wrong = [PLACE.sub("", "; ".join(trial.wrong)).strip()[:300] for trial in trials]
+    wrong = [" ".join(PLACE.sub("", "; ".join(trial.wrong)).split())[:300] for trial in trials]
     lines = [f"- {trial.run}, {trial.kind}, {trial.done}: {what}" for trial, what in zip(trials, wrong, strict=True)]
     return ["", f"{title}:", "", *lines] if lines else []
 
