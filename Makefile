@@ -15,7 +15,8 @@ test: $(READY)
 
 # Three processes of one thread each: most tests are many small calls, which more threads do not hasten, and those that
 # wait for a browser or another process leave room for a third, also on two cores. Files in the order of their names:
-# the short ones, with examples from docstrings, come last, so that all end together. PYTEST holds further options, such as --require-browser.
+# the short ones, with examples from docstrings, come last, so that all end together. PYTEST holds further options,
+# such as --require-browser.
 tests-alone: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(PYTEST)
 
