@@ -19,10 +19,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from attlas.capture.chosen_rows import Rows, Span, spans_of
 from attlas.capture.instruments import Fold
 from attlas.capture.look import as_passage, chosen
 from attlas.capture.room import within_memory
-from attlas.capture.rows import Rows, Span, spans_of
 from attlas.capture.selection import Heads, Layers
 from attlas.errors import CapabilityError, TextError
 from attlas.ids import Site, Stream

@@ -73,8 +73,8 @@ class Shown:
         attlas.errors.CapabilityError: --joint shows all heads of a layer together, so it excludes --heads; ...
         """
         from attlas.capture import Selection
+        from attlas.capture.chosen_rows import parse_rows
         from attlas.capture.mixing import check_step
-        from attlas.capture.rows import parse_rows
         from attlas.measures.names import check_measure
 
         if self.measure != "both":

@@ -85,7 +85,7 @@ class Course:
         self._part, self._source, self._keeping = part, source, keeping
         self._times = 1  # in how many parts a batch is taken
         self._title = f"{part.name}, {keeping.name}" if keeping.name else part.name
-        self._sound = True  # whether the bundle is between two batches where no copy of it is
+        self._at_rest = True  # whether the bundle is between two batches, where no copy of it is kept
         self._done = earlier = self._earlier()
         if earlier.state is not None:
             self.bundle = Bundle.from_state(earlier.state)
@@ -111,10 +111,10 @@ class Course:
         (:mod:`attlas.run.memory`)."""
         if give is not None:
             with unbroken():
-                self._sound = False
+                self._at_rest = False
                 give(self.bundle)
                 self._finished(batch)
-                self._sound = True
+                self._at_rest = True
             self._told(batch)
             return
         state = self._done.state if self._done.state is not None else self.bundle.state()
@@ -187,7 +187,7 @@ class Course:
 
     def _save(self) -> None:
         keeping, done = self._keeping, self._done
-        if keeping.out is None or done.batches == self._saved or not self._sound:
+        if keeping.out is None or done.batches == self._saved or not self._at_rest:
             return
         state = self.bundle.state() if done.state is None else done.state
         progress = {

@@ -288,7 +288,8 @@ class _Desk:
             for known in self._known:
                 named = [known.is_of(scene.model) for scene in scenes]
                 scenes = [known.beside(scene) if ours else scene for scene, ours in zip(scenes, named, strict=True)]
-                apart += [] if any(named) else [known.said]
+                if not any(named):
+                    apart.append(known.said)
             card = self._card
             if card is not None and not any(card.is_of(scene.model) for scene in scenes):
                 apart.append(f"card that was given is of {card.model}")

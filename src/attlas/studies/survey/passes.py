@@ -145,9 +145,9 @@ class _Pass(Pass):
         self.heads = {stream: study.subject.grid(stream).sum(1).tolist() for stream in marks}
         self.waiting: dict[Stream, list[_Seen]] = {stream: [] for stream in marks}
         self.taken: dict[Stream, list[_Taken]] = {stream: [] for stream in marks}
-        self.even: dict[Stream, list[Reduced]] = {stream: [] for stream in marks}
+        self.even_attention: dict[Stream, list[Reduced]] = {stream: [] for stream in marks}
         self.sites: list[Site] = []
-        self._even: dict[Any, Reduced] = {}
+        self._by_mask: dict[Any, Reduced] = {}
         self._masks: list[Tensor | None] = []
         self._landing = Landing({})
 
@@ -157,13 +157,13 @@ class _Pass(Pass):
         marks = self.marks.get(stream)
         if marks is None:
             return
-        study, heads = self.study, self.heads[stream][len(self.even[stream])]
+        study, heads = self.study, self.heads[stream][len(self.even_attention[stream])]
         lengths = study.lengths(call) if study.norms else None
         rows = study.statistics(call, marks.columns, lengths, marks.pairs, marks.readers)
         if call.fusable and call.query is not None:  # the model need not compute once more what we have
             call.mixed = rows.mixed.transpose(1, 2).to(call.query.dtype).contiguous()
         self.sites.append(call.site)
-        self.even[stream].append(self._chance(call, marks))
+        self.even_attention[stream].append(self._chance(call, marks))
         self.waiting[stream].append(_Seen(replace(rows, mixed=rows.mixed.new_empty(0)), lengths, heads))
         if rows.size * len(self.waiting[stream]) >= room_for_rows(call):
             self._reduce(stream)
@@ -186,23 +186,23 @@ class _Pass(Pass):
     def _chance(self, call: AttentionCall, marks: StreamMarks) -> Reduced:
         """The same sums for even attention, once for every mask that this pass has."""
         key = (call.site.stream, id(call.mask), call.causal, call.shape[-2:]) if call.given is None else call.site
-        if key not in self._even:
+        if key not in self._by_mask:
             slow = self.study.statistics is matrix_statistics or call.given is not None
-            self._even[key] = reduce_rows(_even_rows(call, marks, slow=slow), None, marks)
+            self._by_mask[key] = reduce_rows(_even_rows(call, marks, slow=slow), None, marks)
             self._masks.append(call.mask)  # holding the mask keeps its id from being used again
-        return self._even[key]
+        return self._by_mask[key]
 
     def land(self) -> None:
         """Make figures of what all layers have left, the heads of a stream side by side."""
         landing: dict[str, Tensor] = {}
         for stream, marks in self.marks.items():
             self._reduce(stream)
-            taken, even = self.taken[stream], self.even[stream]
+            taken, even = self.taken[stream], self.even_attention[stream]
             if not taken:
                 continue
             heads, sums = sum(part.heads for part in taken), {}
-            beside = [part.heads for part in taken] + [1] * len(even)  # each layer's chance as one head more
-            whole = side_by_side([*(part.reduced for part in taken), *even], beside)
+            widths = [part.heads for part in taken] + [1] * len(even)  # each layer's chance as one head more
+            whole = side_by_side([*(part.reduced for part in taken), *even], widths)
             for name, (total, count) in figures(whole, marks, self.study.quantities).items():
                 alike = count.shape[1] == 1  # for all heads
                 sums[name] = total[:, :heads], count if alike else count[:, :heads]
